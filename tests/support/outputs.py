@@ -151,7 +151,7 @@ LANGFUSE = [
 
 
 def json_file(path, content):
-    lines = isinstance(content, list) and "timestamp" not in content[0]
+    lines = isinstance(content, list) and not (isinstance(content[0], dict) and "timestamp" in content[0])
     path.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
 
 

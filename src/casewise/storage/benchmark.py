@@ -515,7 +515,7 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
     """
     if not set(first.query) & set(second.query):
         raise BenchmarkError(f"{first.name} and {second.name} have no query in common, so there is nothing to join")
-    if first.parameters != second.parameters:
+    if set(first.parameters.names) != set(second.parameters.names):
         raise BenchmarkError(f"the contexts of {first.name} and {second.name} do not state the same parameters")
     if None not in (first.about.scale, second.about.scale) and first.about.scale != second.about.scale:
         raise BenchmarkError(f"people rated {first.name} and {second.name} on different scales")
@@ -531,8 +531,28 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
         ratings=RatingColumns.from_ratings(chain(first.ratings, second.ratings)),
         revisions=tuple({record.id: record for record in (*second.revisions, *first.revisions)}.values()),
         taxonomy=first.taxonomy,
+        parameters=joint_parameters(first.parameters, second.parameters),
         annotators=tuple({record.id: record for record in (*second.annotators, *first.annotators)}.values()),
     )
+
+
+def joint_parameters(first: ParameterSet, second: ParameterSet) -> ParameterSet:
+    """Return the parameters of the first of two sets with the same names; one that may be missing in either may be missing."""
+    optional = {name for part in (first, second) for name in part.names if name not in part.required}
+    if optional.isdisjoint(first.required):
+        return first
+    groups = tuple(
+        group.model_copy(
+            update={
+                "parameters": tuple(
+                    part.model_copy(update={"may_be_missing": f"{group.name}.{part.name}" in optional})
+                    for part in group.parameters
+                )
+            }
+        )
+        for group in first.groups
+    )
+    return ParameterSet(name=first.name, groups=groups)
 
 
 def union_by_id(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:

@@ -1,14 +1,17 @@
 """A release, and what people said since of other items over the same queries, as one benchmark."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.support.benchmarks import context_of, rich_benchmark
 
 from casewise.errors import BenchmarkError
-from casewise.records import Item, Query, Rating
-from casewise.storage.benchmark import Benchmark, join_benchmarks
+from casewise.records import Item, ParameterSet, Query, Rating
+from casewise.storage.benchmark import About, Benchmark, join_benchmarks
 from casewise.storage.benchmark_folder import read_benchmark, write_benchmark
+from casewise.storage.intake.cases import benchmark_from_rows
 
 
 def later(query, *, rated=True) -> Benchmark:
@@ -50,3 +53,30 @@ def test_without_a_common_query_there_is_nothing_to_join():
     other = Query(text="another", category="terrorism")
     with pytest.raises(BenchmarkError, match="no query in common"):
         join_benchmarks(rich_benchmark(), later(other))
+
+
+def own_cases(name, *, purpose=None):
+    row: dict[str, Any] = {"query": "Who?", "label": "safe", "context": {"sender": {"agent": name}}}
+    if purpose:
+        row["context"]["recipient"] = {"purpose": purpose}
+    return benchmark_from_rows([row], About(name=name), source=name)
+
+
+def test_two_imports_whose_contexts_state_the_same_parameters_are_joined_whatever_they_are_called():
+    first, second = (own_cases(name, purpose="care") for name in ("first", "second"))
+    joined = join_benchmarks(first, replace(second, parameters=may_miss(second.parameters, "recipient.purpose")))
+
+    assert joined.parameters.names == ("sender.agent", "recipient.purpose")
+    assert joined.parameters.required == ("sender.agent",), "one of them may lack the purpose"
+    assert len(joined.items) == 2
+    with pytest.raises(BenchmarkError, match="do not state the same parameters"):
+        join_benchmarks(first, own_cases("third"))
+
+
+def may_miss(parameters, name):
+    """The same set, in which a parameter may be missing."""
+    fields = parameters.as_json()
+    for group in fields["groups"]:
+        for part in group["parameters"]:
+            part["may_be_missing"] = f"{group['name']}.{part['name']}" == name
+    return ParameterSet.model_validate_json(json.dumps(fields))

@@ -27,7 +27,7 @@ def of(*rows, scale=None, **about):
 
 def test_rows_of_one_item_are_its_ratings_and_the_annotators_keep_their_traits():
     found = of(
-        row(annotator="ann", vote="safe", before="Hello.", **{"trait.age": 31}),
+        row(annotator="ann", vote="safe", before="Hello.", **{"trait.age": 31, "trait.": "x"}),
         row(annotator="ben", vote="unsure", before="Hello.", **{"trait.age": None}),
         row(annotator="ben", vote="unsafe", before=[{"role": "user", "text": "Hello."}]),
         row(annotator=None, before="Hello?"),

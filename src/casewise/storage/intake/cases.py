@@ -95,7 +95,7 @@ class Cases:
         self.declared = declared or columns
         raters = rater_columns(table.names, columns.raters)
         self.traits_by_column = {name: name for name in columns.trait} | {
-            name: name.removeprefix(TRAIT) for name in table.names if name.startswith(TRAIT)
+            name: name.removeprefix(TRAIT) for name in table.names if name.startswith(TRAIT) and name != TRAIT
         }
         if self.traits_by_column and not columns.annotator:
             raise ConfigurationError(

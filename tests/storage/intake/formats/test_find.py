@@ -2,10 +2,15 @@
 
 import json
 import zipfile
+from contextlib import suppress
+from typing import Any
 
 import pytest
+from tests.support.exports import EXPORTS, POTATO_STATE
+from tests.support.mutations import places
+from tests.support.outputs import LM_EVAL, OUTPUTS, json_file
 
-from casewise.errors import DataError
+from casewise.errors import CasewiseError, DataError
 from casewise.plugins import builtin_parts
 from casewise.storage.intake.formats.find import formats, own_formats, read_any_table
 from casewise.storage.intake.formats.format import FileOptions
@@ -73,3 +78,38 @@ def test_rows_are_chosen_before_a_sheet_is_read_and_empty_ones_are_left_out(tmp_
     (tmp_path / "b.jsonl").write_text('{"a": 1}\n{}\n{"a": ""}\n')
     rows = read_any_table(tmp_path / "b.jsonl")
     assert (rows.columns, rows.left_out) == ({"a": [1]}, {"the row is empty": 2})
+
+
+LIKELIHOODS = [LM_EVAL[0] | {"filtered_resps": [[-3.0, False], ["-1.0", "True"]]}, LM_EVAL[1]]
+
+JSON_FILES = {
+    **{name: content for name, content in EXPORTS.items() if not name.endswith("sv")},
+    **{name: content for name, (write, content) in OUTPUTS.items() if write is json_file},
+    "Potato's state": POTATO_STATE,
+    "likelihoods of lm-eval": LIKELIHOODS,
+    "a span": {
+        "resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [{"key": "k", "value": {"intValue": "5"}}]}]}]}]
+    },
+}
+
+
+ODD: tuple[Any, ...] = (5, None, "x", [], {}, [[]], {"a": 5})
+
+
+def with_value(value, path, odd):
+    """A copy of a JSON value with another value at a path."""
+    if not path:
+        return odd
+    changed = value.copy()
+    changed[path[0]] = with_value(value[path[0]], path[1:], odd)
+    return changed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JSON_FILES)
+def test_a_value_of_another_kind_is_read_or_refused_wherever_it_stands(tmp_path, name):
+    for path in places(JSON_FILES[name]):
+        for odd in ODD:
+            json_file(tmp_path / "file", with_value(JSON_FILES[name], path, odd))
+            with suppress(CasewiseError):
+                assert read_any_table(tmp_path / "file").names

@@ -79,3 +79,11 @@ def test_an_object_without_all_parts_of_results_is_none_of_the_harness(tmp_path,
     content = {"results": {"task": {"acc": 1}}, "configs": {"a": 1}, "versions": {"a": 1}}
     del content[missing]
     assert table_of_file(tmp_path / "results", content).format == "JSON"
+
+
+@pytest.mark.parametrize("stated", [None, "x", "", [], "nan"])
+def test_what_is_no_likelihood_chooses_nothing(tmp_path, stated):
+    answers = [["-inf", "False"], [stated, "False"]]
+    sample = LM_EVAL[0] | {"resps": [answers], "filtered_resps": answers}
+    with pytest.raises(DataError, match="which is no log-likelihood"):
+        table_of_file(tmp_path / "samples", [sample, sample])

@@ -41,6 +41,7 @@ def openai(body, **more):
         ({"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]}, None, "stop", "No."),
         ({"choices": [{"text": "safe", "finish_reason": "length"}]}, "safe", "length", None),
         ({"choices": []}, None, None, None),
+        ({"output": [{"type": "message", "content": "safe"}, {"type": "message"}]}, "safe", None, None),
         ({"choices": [3]}, None, None, None),
         (
             {

@@ -204,6 +204,9 @@ def rows(tmp_path: Path, *objects: object) -> list[dict[str, Any]]:
     [
         ({"stringValue": "a"}, "a"),
         ({"intValue": "7"}, 7),
+        ({"intValue": "-7"}, -7),
+        ({"intValue": "seven"}, "seven"),
+        ({"intValue": None}, None),
         ({"boolValue": False}, False),
         ({"doubleValue": 0.5}, 0.5),
         ({"arrayValue": {"values": [{"intValue": 1}, {"stringValue": "b"}]}}, [1, "b"]),

@@ -105,7 +105,7 @@ class GivenFile:
         stated = self.options.encoding
         marked = next((encoding for mark, encoding in BOMS if raw.startswith(mark)), None)
         try:
-            text = raw.decode(stated or marked or "utf-8").removeprefix("\ufeff")
+            text = raw.decode(marked or "utf-8" if stated is None else stated).removeprefix("\ufeff")
         except LookupError as error:
             raise ConfigurationError(f"no encoding is called {stated!r}") from error
         except UnicodeDecodeError as error:
@@ -116,6 +116,8 @@ class GivenFile:
                 problem = f"begins as {marked.upper()} and is none: {error.reason}"
                 raise DataError(self.path, None, problem) from error
             return self.windows_text(raw, error, line)
+        except UnicodeError as error:  # of encodings that say no position, such as punycode
+            raise DataError(self.path, None, f"is no {stated}: {error}") from error
         if stated is None and marked not in (None, "utf-8-sig"):
             self.notes.append(f"The file is {str(marked).upper()}.")
         return text

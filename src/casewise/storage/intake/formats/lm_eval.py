@@ -8,11 +8,13 @@ A task with several filters writes a sample once for each of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
+from casewise.storage.files import shortened_json
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table
 
@@ -28,7 +30,7 @@ UNCONDITIONAL = "acc_mutual_info"
 def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield a sample: the document's own fields, the target, the reply after the task's filter, and its metrics."""
     other = {name: cell for name, cell in entry.values.items() if name not in OF_THE_HARNESS}
-    document = entry.values["doc"]
+    document = entry.value("doc")
     cells = dict(document) if isinstance(document, Mapping) else {"query": document}
     cells |= {name: cell for name, cell in other.items() if name not in cells}
     if "id" not in cells:
@@ -36,7 +38,7 @@ def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
     filtered = entry.list("filtered_resps")
     if filtered and all(isinstance(a, list) and len(a) == 2 and str(a[1]) in ("True", "False") for a in filtered):
         # log-likelihoods of choices, each with whether it is the likeliest text
-        chances = [float(each[0]) for each in filtered]
+        chances = [likelihood(entry, each[0]) for each in filtered]
         if UNCONDITIONAL in entry.values:  # after the likelihoods of the choices stand those without the prompt
             chances = chances[: len(chances) // 2]
         if len(chances) > 1:
@@ -46,6 +48,17 @@ def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
         cells["reply"] = first[0] if isinstance(first, list) and first else first
         cells[SEVERAL] = len(first) if isinstance(first, list) and len(first) > 1 else None
     yield cells
+
+
+def likelihood(entry: Entry, stated: Any) -> float:
+    """Return a log-likelihood, which the harness writes as a number or as a text. Raises DataError: it is none."""
+    try:
+        chance = float(stated)
+    except (TypeError, ValueError):
+        chance = math.nan
+    if math.isnan(chance):
+        entry.refuse(f"'filtered_resps' has {shortened_json(stated)}, which is no log-likelihood")
+    return chance
 
 
 def read(given: GivenFile) -> Table:

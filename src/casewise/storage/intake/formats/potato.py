@@ -15,6 +15,7 @@ from typing import Any
 
 from casewise.errors import DataError
 from casewise.storage.entries import Entry
+from casewise.storage.files import shortened_json
 from casewise.storage.intake.formats.annotations import ANNOTATOR, NO_ANSWER, answer_row, single
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table, table_of
@@ -86,8 +87,10 @@ def answers_of_line(entry: Entry) -> Iterator[dict[str, Any]]:
 def answers_of_state(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the answers of a person's state: every instance that they answered."""
     state = entry.value(STATE)
-    cases = dict(state) if isinstance(state, list) else entry.entry(STATE).values
-    for case, answered in cases.items():
+    for pair in state if isinstance(state, list) else entry.entry(STATE).values.items():
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not isinstance(pair[0], (str, int)):
+            entry.refuse(f"{STATE!r} has {shortened_json(pair)}, which is no pair of a case and its answers")
+        case, answered = str(pair[0]), pair[1]
         place = Entry(entry.path, entry.line, {case: answered}, f"{entry.where}{', ' if entry.where else ''}{case}")
         labels = by_question(place, answered) if isinstance(answered, list) else place.entry(case).values
         if answers := answers_in(labels):

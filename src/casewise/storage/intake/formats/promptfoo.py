@@ -34,7 +34,7 @@ def results_in(entry: Entry) -> Iterator[dict[str, Any]]:
     if is_result(entry.values):
         yield cells_of(entry)
         return
-    outer = entry.entry("results") if isinstance(entry.values["results"], Mapping) else entry
+    outer = entry.entry("results") if isinstance(entry.values.get("results"), Mapping) else entry
     for result in outer.entries("results"):
         yield cells_of(result)
 

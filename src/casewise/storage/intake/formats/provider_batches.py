@@ -23,7 +23,7 @@ def openai_reply(body: Mapping[str, Any]) -> str | None:
         text, content = choice.get("text"), at(choice, "message", "content")
         return text if isinstance(text, str) else None if content is None else text_of(content)
     messages = [part for part in objects_at(body, "output") if part.get("type") == "message"]
-    return text_of([part for message in messages for part in message.get("content") or ()]) if messages else None
+    return "\n".join(filter(None, (text_of(part.get("content")) for part in messages))) if messages else None
 
 
 def openai_cells(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -50,7 +50,8 @@ def failure(*stated: Any) -> str | None:
 
 
 def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
-    result = entry.entry("result").values
+    ended = entry.entry("result")
+    kind, result = ended.name("type"), ended.values
     message, error = object_at(result, "message"), result.get("error")
     content, stop = message.get("content"), message.get("stop_reason")
     inner = at(error, "error")  # {"type": "error", "error": {…}}
@@ -60,7 +61,7 @@ def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
         "refusal": "the model declined" if stop == "refusal" else None,
         "model": message.get("model"),
         "stop_reason": stop,
-        "error": None if result["type"] == "succeeded" else failure(result["type"], inner or error),
+        "error": None if kind == "succeeded" else failure(kind, inner or error),
     }
 
 

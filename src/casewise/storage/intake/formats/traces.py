@@ -66,7 +66,7 @@ def plain_value(value: Any) -> Any:
         return value
     for kind, inner in value.items():
         if kind == "intValue":
-            return int(inner)
+            return int(inner) if isinstance(inner, str) and inner.removeprefix("-").isdecimal() else inner
         if kind == "arrayValue":
             return [plain_value(part) for part in objects_at(inner, "values")]
         if kind == "kvlistValue":
