@@ -169,7 +169,14 @@ def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_ju
     }
 
 
-def test_a_statement_that_is_the_label_is_the_baseline_and_says_what_it_holds_out():
+def test_a_statement_that_is_the_label_is_the_baseline_and_says_what_it_holds_out(monkeypatch):
+    levels: list[float] = []
+
+    def difference(*numbers, level=0.95):
+        levels.append(level)
+        return difference_of(*numbers, level=level)
+
+    monkeypatch.setattr("casewise.evaluate.yardsticks.difference_of", difference)
     people = ("a pilot", "in debt", "alone", "a nurse")
     rows = [
         {"query": f"thing {n}?", "context": f"I am {who}.", "label": "safe" if who == "anyone" else "unsafe"}
@@ -185,6 +192,9 @@ def test_a_statement_that_is_the_label_is_the_baseline_and_says_what_it_holds_ou
     assert (
         "less often than the statement “I am anyone.” alone (100.0 %), with whole queries held out and contexts not"
         in told(found)
+    )
+    assert sorted(levels) == pytest.approx([0.95, *[1 - 0.05 / 3] * 3]), (
+        "of three baselines, and of words and a constant"
     )
 
 
