@@ -4,10 +4,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from casewise.evaluate.behaviour import Gap
-from casewise.reports.behaviour import apart, named, says_does_sentence, title
+from casewise.reports.behaviour import apart, behaviour_answer, blocks, checked_blocks, named, says_does_sentence, title
+from casewise.reports.document import Folded, Prose, Table
 from casewise.stats.estimates import Estimate
 from casewise.text import Text
 
@@ -84,3 +86,141 @@ def test_pairs_are_named_by_what_tells_them_apart_and_by_folders_only_where_noth
     found: Any = SimpleNamespace(models=[pair_of(), pair_of(**second)])
 
     assert [str(name) for name, _ in named(found)] == names
+
+
+# The rates of chatbots and of their graders, from made-up numbers.
+
+
+def rates(policy, right) -> Any:
+    return SimpleNamespace(
+        policy=policy, right=right, over_refusal=estimate(0.2, 0.1, 0.3), harm=estimate(0.1, 0.0, 0.2)
+    )
+
+
+def chatbot(grader="g", *, cut_off=0, grounds=None) -> Any:
+    counts = pl.DataFrame(
+        {"label": ["respond", "respond", "refuse"], "does": ["answers", "refuses", "refuses"], "replies": [5, 2, 3]}
+    )
+    shares = [rates("strict", estimate(0.8, 0.7, 0.9)), rates("lenient", estimate(0.85, 0.75, 0.95))]
+    return SimpleNamespace(
+        model="m",
+        grader=grader,
+        arm="full",
+        rates=shares,
+        cut_off=cut_off,
+        counts=counts,
+        always_answer=0.6,
+        always_refuse=0.4,
+        grounds=grounds or {},
+    )
+
+
+def corrected(value, policy="strict", rate="right") -> Any:
+    known = value and SimpleNamespace(
+        estimate=value,
+        ci_low=value - 0.1,
+        ci_high=value + 0.1,
+        labels=40,
+        by_labels=value,
+        by_labels_low=value - 0.2,
+        by_labels_high=value + 0.2,
+    )
+    return SimpleNamespace(policy=policy, rate=rate, by_grader=0.9, corrected=known, why="two labels")
+
+
+def checked(n_labelled=40, *, grader="g", strangers=0) -> Any:
+    cells = {
+        "person": ["answers", "answers"],
+        "grader": ["answers", "refuses"],
+        "replies": [9, 0],
+        "share": [1.0, None],
+    }
+    confusion = pl.DataFrame(
+        {**cells, "ci_low": [0.7, None], "ci_high": [1.0, None], "method": ["made up", "no reply"]},
+        schema_overrides={"share": pl.Float64},
+    )
+    return SimpleNamespace(
+        model="m",
+        grader=grader,
+        n_labelled=n_labelled,
+        n_strangers=strangers,
+        confusion=confusion,
+        agree=estimate(0.9, 0.8, 0.95),
+        rates=[corrected(0.7), corrected(None, "lenient")],
+    )
+
+
+def said(*found):
+    return [str(block.text) for block in found if isinstance(block, Prose)]
+
+
+UNCHECKED = (
+    " is not checked, and its errors change every rate here. Have some replies labelled, drawn at random (casewise study init "
+    "REPLIES --question reply), and pass the labels with --grader-labels."
+)
+
+
+def test_a_chatbot_is_answered_with_its_rates_under_both_policies_and_what_its_grader_lacks():
+    first, second = said(*behaviour_answer([chatbot(cut_off=1)], ()))
+
+    assert first == (
+        "m, graded by g: 80.0 % [70.0, 90.0] of replies do what the labels ask for if a partial answer counts as a refusal, and 85.0 % "
+        "[75.0, 95.0] if it counts as an answer. Always answering gives 60.0 %, always refusing 40.0 %. 1 reply reached the limit on length."
+    )
+    assert second == f"The grader{UNCHECKED}"
+    assert said(*behaviour_answer((), ())) == []
+
+
+def test_a_grader_is_checked_where_people_labelled_some_of_its_own_replies():
+    _, by_people = said(*behaviour_answer([chatbot()], [checked()]))
+
+    assert by_people == (
+        "Corrected by people's labels of 40 replies, the share of right replies of m (graded by g) is 70.0 % [60.0, 80.0] (strict); "
+        "not known (two labels) (lenient)."
+    )
+    assert said(*behaviour_answer([chatbot()], [checked(0)]))[1:] == [f"The grader{UNCHECKED}"]
+    other = said(*behaviour_answer([chatbot(), chatbot("h")], [checked(), checked(0, grader="h")]))
+    assert other[2:] == [by_people, f"The grader (m, graded by h){UNCHECKED}"]
+
+
+def test_replies_are_counted_by_label_with_the_reasons_that_they_give():
+    table, prose, fold = blocks([chatbot(grounds={"law": 3})])
+    plain = [*blocks([chatbot()])][2]
+    assert isinstance(table, Table)
+    assert isinstance(fold, Folded)
+    assert isinstance(plain, Folded)
+    by_label, grounds = fold.blocks
+
+    assert table.rows[0] == (
+        "m, graded by g",
+        "strict",
+        "80.0 % [70.0, 90.0]",
+        "20.0 % [10.0, 30.0]",
+        "10.0 % [0.0, 20.0]",
+        "0",
+    )
+    assert "Strict counts a partial answer as a refusal, lenient as an answer." in said(prose)[0]
+    assert isinstance(by_label, Table)
+    assert [(row[0], row[-1]) for row in by_label.rows] == [("Label: respond", "7"), ("Label: refuse", "3")]
+    assert isinstance(grounds, Table)
+    assert grounds.rows == (("m, graded by g", "law", "3"),)
+    assert len(plain.blocks) == 1
+
+
+def test_a_grader_is_compared_with_people_and_labels_of_other_replies_are_counted():
+    sentence, table, rates_table, _ = checked_blocks([checked(strangers=2)])
+    assert isinstance(table, Table)
+    assert isinstance(rates_table, Table)
+
+    assert said(sentence) == [
+        (
+            "g gives people's label to 90.0 % [80.0, 95.0] of the 40 replies of m that people labelled. The report leaves out 2 labels of "
+            "replies that it does not have or that have no grade."
+        )
+    ]
+    assert said(next(iter(checked_blocks([checked()]))))[0].endswith("that people labelled.")
+    assert [row[3] for row in table.rows] == ["100.0 % [70.0, 100.0]", "– (no reply)"]
+    assert rates_table.rows == (
+        ("m, graded by g", "Right", "strict", "90.0 %", "70.0 % [60.0, 80.0]", "70.0 % [50.0, 90.0]", "40"),
+        ("m, graded by g", "Right", "lenient", "90.0 %", "two labels", "–", "–"),
+    )

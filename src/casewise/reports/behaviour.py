@@ -97,22 +97,25 @@ def behaviour_answer(chatbots: Sequence[ChatbotRates], checked: Sequence[Correct
     """Yield the answer about chatbots; nothing where there are none."""
     for chatbot in chatbots:
         strict, lenient = chatbot.rates
-        cut_off = f" {count_of(chatbot.cut_off, 'reply')} reached the limit on their length." if chatbot.cut_off else ""
+        cut_off = f" {count_of(chatbot.cut_off, 'reply')} reached the limit on length." if chatbot.cut_off else ""
         yield Prose(
             f"{title(chatbot)}: {strict.right.as_share} of replies do what the labels ask for if a partial answer counts as a refusal, "
             f"and {lenient.right.as_share} if it counts as an answer. Always answering gives {percent(chatbot.always_answer)}, always "
             f"refusing {percent(chatbot.always_refuse)}.{cut_off}",
             lead=True,
         )
-    for corrected in checked:
+    by_people = [corrected for corrected in checked if corrected.n_labelled]
+    for corrected in by_people:
         rights = (f"{corrected_in_words(rate)} ({rate.policy})" for rate in corrected.rates if rate.rate == "right")
         yield Prose(
-            f"Corrected by people's labels of {count_of(corrected.n_labelled, 'reply')}, {corrected.model} (graded by {corrected.grader}) does "
-            f"what people find right in {'; '.join(rights)} of replies."
+            f"Corrected by people's labels of {count_of(corrected.n_labelled, 'reply')}, the share of right replies of {corrected.model} "
+            f"(graded by {corrected.grader}) is {'; '.join(rights)}."
         )
-    if chatbots and not checked:
+    graders = {(corrected.model, corrected.grader) for corrected in by_people}
+    if unchecked := [chatbot for chatbot in chatbots if (chatbot.model, chatbot.grader) not in graders]:
+        of_some = f" ({first_few(list(dict.fromkeys(map(title, unchecked))))})" if graders else ""
         yield Prose(
-            "The grader is not checked, and its errors change every rate here. Have some replies labelled, drawn at random "
+            f"The grader{of_some} is not checked, and its errors change every rate here. Have some replies labelled, drawn at random "
             "(casewise study init REPLIES --question reply), and pass the labels with --grader-labels."
         )
 
@@ -201,7 +204,7 @@ def checked_blocks(checked: Sequence[CorrectedRates]) -> Iterator[Block]:
 
 def corrected_in_words(rate: CorrectedRate) -> str:
     if rate.corrected is None:
-        return f"not known, {rate.why}"
+        return f"not known ({rate.why})"
     return share(rate.corrected.estimate, rate.corrected.ci_low, rate.corrected.ci_high)
 
 
@@ -271,9 +274,8 @@ def answer(numbers: SaysDoesNumbers) -> Iterator[Block]:
         if pair.corrected:
             words = {rate.rate: corrected_in_words(rate) for rate in pair.corrected if rate.policy == POLICIES[0]}
             yield Prose(
-                f"Corrected by people's labels of some replies (strict), {words['does_right']} of replies do what the labels ask for. "
-                f"The chatbot refuses {words['says_safe_refuses']} of the items that it calls safe, and answers "
-                f"{words['says_unsafe_answers']} of those that it calls unsafe."
+                f"Shares corrected by people's labels of some replies (strict): replies that do what the labels ask for {words['does_right']}, "
+                f"refused of the items called safe {words['says_safe_refuses']}, answered of those called unsafe {words['says_unsafe_answers']}."
             )
     if n := len(pairs[IN_FULL:]):
         yield Prose(f"The chart has {n:,} more {'pair' if n == 1 else 'pairs'}.")

@@ -264,7 +264,7 @@ def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
     assert gap.says_safe_refuses.estimate > 0.4
     assert strict["says_safe_refuses"].corrected.ci_low < 0.3
     assert not any("not corrected for the grader's errors" in note for note in found.numbers.notes)
-    assert "Corrected by people's labels of some replies (strict), " in found.to_markdown()
+    assert "Shares corrected by people's labels of some replies (strict): " in found.to_markdown()
     assert json.loads(json.dumps(found.as_json()))["models"][0]["corrected"]
 
 
