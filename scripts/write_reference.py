@@ -185,7 +185,10 @@ def _wrong_rate(row: dict[str, str]) -> str:
 
 
 def _findings() -> str:
-    rows = [(f"`{code}`", kind.title, kind.condition, kind.advice) for code, kind in kinds().items()]
+    rows = [
+        (f"`{code}`", kind.title, kind.condition, f"{kind.advice} {kind.explanation}".strip())
+        for code, kind in kinds().items()
+    ]
     return _page(
         "Audit findings",
         "`casewise audit` prints these codes. `--fail-on` takes a code, its first part, or `any`. "

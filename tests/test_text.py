@@ -18,7 +18,6 @@ from casewise.text import (
     capitalised,
     count_of,
     first_few,
-    first_sentence,
     join,
     path_text,
     paths_in_command,
@@ -208,12 +207,6 @@ def test_a_text_is_its_parts_without_empty_ones():
     ]
     assert join(", ", []) == ""
     assert render("plain", REPLIES) == "plain"
-
-
-def test_the_first_sentence_ends_with_its_full_stop():
-    assert first_sentence("Only one.") == "Only one."
-    assert first_sentence(text("Of {n:query} 2.5 %. Then {queries}. End.", n=3)) == "Of 3 queries 2.5 %."
-    assert render(first_sentence(text("{queries}. Then.")), REPLIES) == "replies."
 
 
 @pytest.mark.parametrize(

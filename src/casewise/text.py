@@ -293,22 +293,6 @@ def join(separator: str, texts: Iterable[str]) -> Text:
     return Text(*pieces[1:])
 
 
-def first_sentence(words: str) -> Text:
-    """Return the first sentence of a text of several, with its references.
-
-    Examples
-    --------
-    >>> str(first_sentence(text("Pair the {queries}. Then stop.")))
-    'Pair the queries.'
-    """
-    pieces: list[str | Reference] = []
-    for part in parts_of(words):
-        if isinstance(part, str) and ". " in part:
-            return Text(*pieces, part.partition(". ")[0] + ".")
-        pieces.append(part)
-    return Text(*pieces)
-
-
 def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ", last: str = "and") -> Text:
     """Return names in a row with `last` before the last; of more than `most` the first, and how many more."""
     few = [*names[:most], *([f"{len(names) - most:,} more"] if len(names) > most else [])]

@@ -1,5 +1,6 @@
 """What all parts of an audit see of a benchmark, and what a finding is."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -47,7 +48,13 @@ def test_a_finding_has_the_advice_of_its_code_or_one_of_its_own():
     part.add("labels.ties", "a title", 0.5, {}, advice="look again")
 
     assert [str(finding.advice) for finding in part.findings] == [str(kinds()["labels.ties"].advice), "look again"]
+    assert [str(finding.explanation) for finding in part.findings] == ["To leave ties out, use --ties drop.", ""]
     assert isinstance(part.findings[0], Finding)
+
+
+def test_the_advice_of_each_kind_is_one_sentence_that_a_page_can_print_as_the_next_step():
+    assert all(re.fullmatch(r"[A-Z].*[^.]\.", str(kind.advice)) for kind in kinds().values())
+    assert not [code for code, kind in kinds().items() if ". " in str(kind.advice)]
 
 
 def test_a_finding_has_a_known_code():

@@ -143,7 +143,7 @@ def test_the_release_is_known_to_have_the_intent_as_its_last_vote():
 
     assert found.title == "The last vote equals the author's intent in 4 of 4 items, so no person gave it."
     assert (found.share, found.evidence) == (1.0, {"items": 4, "vote": "last", "people_per_item": 3})
-    assert found.advice.startswith("casewise removed this vote when it imported the file.")
+    assert found.explanation == "casewise removed this vote when it imported the file."
 
 
 # Labels.

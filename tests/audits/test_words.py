@@ -44,7 +44,7 @@ def test_words_that_give_the_label_away_are_found_with_the_phrases_that_do():
     assert finding.evidence["gain"] > 0.3
     assert "clinic" in finding.evidence["phrases_for_safe"]
     assert "revenge" in finding.evidence["phrases_for_unsafe"]
-    assert "does not show a shortcut" in finding.advice
+    assert "does not show a shortcut" in finding.explanation
     assert "baseline.shortcut" not in codes, "no contexts are exchanged"
 
 

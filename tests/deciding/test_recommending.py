@@ -169,7 +169,7 @@ def test_a_saving_that_is_the_same_on_every_query_has_an_interval(bank):
 
     found = json.loads(run("recommend", "runs/perfect", "--json").out)
 
-    refusing = next(one for one in found["rivals"] if one["name"] == "refusing everything")
+    refusing = next(one for one in found["alternatives"] if one["name"] == "refusing everything")
     unseen = 1 - 0.025 ** (1 / 60)
     assert refusing["saved"] == pytest.approx(
         {"estimate": 0.5, "ci_low": 0.5 - 1.5 * unseen, "ci_high": 0.5 + 0.5 * unseen}

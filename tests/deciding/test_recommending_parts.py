@@ -17,7 +17,7 @@ from casewise.deciding.recommending import Need, Recommendation, Rival, commands
 from casewise.evaluate.judged_runs import read_runs
 from casewise.stats.estimates import Estimate
 from casewise.stats.labels import VOTES, LabelPolicy
-from casewise.stats.thresholds import Evidence, Requirements, RiskPromise, Trial, queries_at, queries_needed
+from casewise.stats.thresholds import Evidence, Requirements, RiskPromise, Trial, fewest_queries, queries_at
 
 N = 120
 
@@ -122,7 +122,7 @@ def test_a_need_says_the_rate_and_how_many_queries_carry_the_promise():
 
     assert need.rate == pytest.approx(np.mean(trial.decisions[unsafe] == 2))
     assert need.n_queries == N // 2
-    assert need.fewest == queries_needed(need.promise)
+    assert need.fewest == fewest_queries(need.promise)
     assert need.at_this_rate == queries_at(need.promise, need.rate, whole=True)
 
 

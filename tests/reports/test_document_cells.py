@@ -1,12 +1,16 @@
 """Cells, tables and paragraphs: how every report writes a number, and what it says where there is none."""
 
+import copy
 import math
+import pickle
+import re
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+import casewise
 from casewise.notation import number, percent
 from casewise.reports.document import (
     Columns,
@@ -19,6 +23,7 @@ from casewise.reports.document import (
     estimate_of_row,
     from_document_folder,
     how_made,
+    interval_head,
     large_figures,
     next_for_judges,
     next_without_verdicts,
@@ -123,7 +128,7 @@ def test_a_table_without_rows_has_no_column_of_numbers():
 
 def test_the_numbers_behind_a_table_are_unrounded_and_an_interval_has_columns_of_its_own():
     rows = [{"judge": "a", "rate": estimate(1 / 3, 0.25, 0.5, n=12.0), "n": 3}, {"judge": "b", "rate": None, "n": None}]
-    table = table_by("t", "T", rows, {"Judge": "judge", "Rate, 95 % interval": "rate", "Items": "n"})
+    table = table_by("t", "T", rows, {"Judge": "judge", interval_head("Rate"): "rate", "Items": "n"})
 
     assert table.rows == (("a", "33.3 % [25.0, 50.0]", "3"), ("b", "–", "–"))
     assert table.frame.to_dicts() == [
@@ -188,31 +193,33 @@ def test_tables_alone_are_numbers_and_under_a_sentence_the_answer():
 
 
 @pytest.mark.parametrize(
-    ("names", "decided", "step"),
+    ("judge", "decided", "step"),
     [
-        (("gpt (binary)", "other"), True, "casewise recommend runs/0 tests whether to deploy it."),
-        (
-            ("gpt (binary)", "other"),
-            False,
-            "casewise power judges --from runs/0 runs/1 says how many queries would tell",
-        ),
-        (("linear (probability)", "gpt"), True, "judge the same items with a model: casewise judge BENCHMARK --judge"),
-        (("recorded:x", "gpt"), True, "judge the same items with a model"),
-        (("linear (probability)", "gpt"), False, "casewise power judges --from runs/0 runs/1 says"),
-        (("gpt (binary)",), False, "casewise power judges --from RUN RUN says"),
-        ((), True, "casewise recommend RUN tests"),
+        ("openai/gpt", True, "casewise recommend runs/0 tests whether to deploy it."),
+        ("openai/gpt", False, "casewise power judges --from runs/0 runs/1 says how many queries would tell"),
+        ("linear", True, "judge the same items with a model: casewise judge BENCHMARK --judge"),
+        ("linear:query", True, "judge the same items with a model"),
+        ("recorded:x", True, "judge the same items with a model"),
+        ("linear", False, "casewise power judges --from runs/0 runs/1 says"),
+        ("linear-probe/gpt", True, "casewise recommend runs/0 tests"),
+        ("recorded-by-me", True, "casewise recommend runs/0 tests"),
     ],
 )
-def test_after_a_comparison_the_first_judge_is_deployed_or_a_study_is_planned(names, decided, step):
-    runs = {name: Path(f"runs/{place}") for place, name in enumerate(names)}
+def test_after_a_comparison_the_first_judge_is_deployed_or_a_study_is_planned(judge, decided, step):
+    next_step = next_for_judges([Path("runs/0"), Path("runs/1")], judge=judge, decided=decided)
 
-    assert next_for_judges(runs, decided=decided).text.startswith(f"Next: {step}")
+    assert next_step.text.startswith(f"Next: {step}")
+
+
+def test_without_two_runs_the_next_command_has_places_for_them():
+    assert "--from RUN RUN says" in next_for_judges([Path("runs/0")], judge="gpt", decided=False).text
+    assert "casewise recommend RUN tests" in next_for_judges([], judge="", decided=True).text
 
 
 def test_two_judges_of_one_run_are_told_apart_by_no_runs_of_its_own():
-    runs = {"a": Path("runs/0"), "b": Path("runs/0"), "c": Path("runs/1"), "d": Path("runs/2")}
+    runs = [Path("runs/0"), Path("runs/0"), Path("runs/1"), Path("runs/2")]
 
-    assert "--from runs/0 runs/1 says" in next_for_judges(runs, decided=False).text
+    assert "--from runs/0 runs/1 says" in next_for_judges(runs, judge="a", decided=False).text
 
 
 def test_a_run_without_verdicts_is_read_again_by_a_path_that_a_shell_can_read():
@@ -242,3 +249,13 @@ def test_a_report_says_the_command_that_makes_it_again_and_folds_its_settings(la
 
 def test_not_a_number_is_written_as_nothing():
     assert table_of("t", "T", ("n",), [(math.nan,), (None,)]).rows == (("–",), ("–",))
+
+
+def test_the_head_of_numbers_with_intervals_is_made_in_one_way_and_names_the_numbers():
+    assert (head := interval_head("Rate")) == "Rate, 95 % interval"
+    assert (pickle.loads(pickle.dumps(head)).name, copy.copy(head).name) == ("Rate", "Rate")
+    rooms = (Path(casewise.__file__).parent / room for room in ("reports", "studies"))
+    written = [
+        file for room in rooms for file in room.glob("*.py") if re.search(r', 95 % interval"\s*[:,)]', file.read_text())
+    ]
+    assert written == []

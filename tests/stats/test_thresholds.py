@@ -19,13 +19,13 @@ from casewise.stats.thresholds import (
     RiskPromise,
     Trial,
     cheapest_trial,
+    fewest_queries,
     fit_thresholds,
     held_out,
     kept_threshold,
     loss_p_value,
     measure_decisions,
     queries_at,
-    queries_needed,
     rates,
 )
 from casewise.stats.words import Folds
@@ -41,7 +41,7 @@ def evidence(rng: np.random.Generator, queries: int, *, each: int = 2) -> Eviden
     ("share", "level", "needed"), [(0.01, 0.95, 299), (0.05, 0.95, 59), (0.02, 0.99, 228), (0.01, None, 99)]
 )
 def test_a_promise_says_how_many_queries_it_takes(share, level, needed):
-    assert queries_needed(RiskPromise("harm", share, level)) == needed
+    assert fewest_queries(RiskPromise("harm", share, level)) == needed
 
 
 def test_losses_of_nought_and_one_are_tested_by_the_binomial():

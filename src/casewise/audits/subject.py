@@ -45,12 +45,13 @@ EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}
 
 
 class Kind(NamedTuple):
-    """The kind of findings with one code: title, effect on a number, condition and advice."""
+    """The kind of findings with one code: title, effect on a number, condition, advice and its explanation."""
 
     title: str
     effect: Effect
     condition: str
     advice: str
+    explanation: str
 
 
 @cache
@@ -58,7 +59,13 @@ def kinds() -> dict[str, Kind]:
     """Return the kind of each finding by its stable code, for `--fail-on`: `findings.toml`."""
     shipped = shipped_toml("casewise.audits", "findings.toml").items()
     return {
-        code: Kind(text(kind["title"]), kind["effect"], text(kind["condition"]), text(kind["advice"]))
+        code: Kind(
+            text(kind["title"]),
+            kind["effect"],
+            text(kind["condition"]),
+            text(kind["advice"]),
+            text(kind.get("explanation", "")),
+        )
         for code, kind in shipped
     }
 
@@ -75,7 +82,9 @@ class Finding(Record):
     evidence: dict[str, Any]
     """The numbers behind it, by name."""
     advice: InstanceOf[str]
-    """The recommended action."""
+    """The recommended action: one sentence."""
+    explanation: InstanceOf[str] = ""
+    """The reason for the action, and further advice."""
     items: tuple[str, ...] = ()
     """Ids of up to twenty items to look at."""
 
@@ -109,8 +118,9 @@ class Part(ShortRepr):
         *,
         items: Sequence[str] = (),
         advice: str = "",
+        explanation: str = "",
     ) -> None:
-        """Add a finding with the effect of its code, and its advice unless another is given.
+        """Add a finding with the effect of its code, and its advice and explanation unless others are given.
 
         What affects no item and closes no distance (a share of 0) is no finding and is not added.
         """
@@ -125,6 +135,7 @@ class Part(ShortRepr):
                 share=min(1.0, share),
                 evidence=evidence,
                 advice=advice or kind.advice,
+                explanation=explanation if advice else kind.explanation,
                 items=tuple(items),
             )
         )

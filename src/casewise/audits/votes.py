@@ -215,7 +215,8 @@ def intent_votes(subject: Subject, part: Part) -> None:
             f"The last vote equals the author's intent in {n:,} of {count_of(n, 'item')}, so no person gave it.",
             1.0,
             {"items": n, "vote": "last", "people_per_item": int(np.median(subject.n_votes))},
-            advice="casewise removed this vote when it imported the file. Score against people's votes (--labels votes, the default).",
+            advice="Score against people's votes (--labels votes, the default).",
+            explanation="casewise removed this vote when it imported the file.",
         )
         return
     raters = agreement_with_intent(subject)

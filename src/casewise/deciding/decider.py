@@ -245,11 +245,15 @@ class NotDeployable(JudgeError):
         self.reason = reason or message
 
 
+def why_not_deployed(name: str) -> str | None:
+    """Return the reason why a judge has no meaning outside the benchmark; None where it has one."""
+    return next((why for judge, why in NOT_DEPLOYED.items() if name == judge or name.startswith(f"{judge}:")), None)
+
+
 def check_deployable(name: str, arm: str) -> None:
     """Refuse a judge, or an arm, that has no meaning outside the benchmark. Raises NotDeployable: with the reason."""
-    for judge_name, why in NOT_DEPLOYED.items():
-        if name == judge_name or name.startswith(f"{judge_name}:"):
-            raise NotDeployable(f"{name} cannot be a decider: {why!s}", reason=why)
+    if why := why_not_deployed(name):
+        raise NotDeployable(f"{name} cannot be a decider: {why!s}", reason=why)
     if not Arm.parse(arm).only_omits:
         raise NotDeployable(
             f"the arm {arm!r} cannot be deployed: it changes what a context says; fit on an arm that shows or omits"

@@ -33,8 +33,8 @@ from casewise.stats.thresholds import (
     RiskPromise,
     Trial,
     cheapest_trial,
+    fewest_queries,
     queries_at,
-    queries_needed,
     rates,
 )
 from casewise.storage.benchmark import Benchmark
@@ -243,7 +243,7 @@ class Recommendation(ShortRepr):
                 }
                 for candidate in self.candidates
             ],
-            "rivals": [
+            "alternatives": [
                 {**json_fields(rival), "beaten": rival.beaten, **estimate_fields(rival, "cost", "saved")}
                 for rival in self.rivals
             ],
@@ -346,7 +346,7 @@ def needs(trial: Trial, wanted: Requirements) -> Iterator[Need]:
             if at_most < promised:
                 promise = RiskPromise(kind, at_most, level)
                 at_rate = queries_at(promise, rate, whole=curve.whole)
-                yield Need(promise, rate, curve.n_queries, queries_needed(promise), at_rate)
+                yield Need(promise, rate, curve.n_queries, fewest_queries(promise), at_rate)
 
 
 def commands(recommended: Recommendation) -> Iterator[str]:

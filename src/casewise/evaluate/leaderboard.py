@@ -62,6 +62,8 @@ class Contender:
     cost_usd: float | None = None
     shows_all: bool = True
     """True if it was shown all that people saw."""
+    judge: str = ""
+    """The judge of a run as on the command line."""
 
 
 def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
@@ -75,6 +77,7 @@ def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
             partial(runs.whole_sample, series, policy=options.labels, unscored=options.unscored),
             series.cost_usd,
             series.shown.shows_all,
+            series.run.manifest.judge_name,
         )
         for series in runs.series
     ]
@@ -168,6 +171,8 @@ class LeaderboardRow(ShortRepr):
     worst_rank: int | None = None
     """Lowest rank of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without
     verdicts."""
+    judge: str = ""
+    """The judge of a run as on the command line."""
 
     def value(self, name: str) -> float | None:
         """Return one number without its interval; None where there is none."""
@@ -176,7 +181,7 @@ class LeaderboardRow(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         return {
-            **json_fields(self, without=("source", "best_rank", "worst_rank", "against_others")),
+            **json_fields(self, without=("source", "best_rank", "worst_rank", "against_others", "judge")),
             "against_others": picked_numbers(self.against_others),
             "run": self.source,
             "rank": None if self.best_rank is None else [self.best_rank, self.worst_rank],
@@ -422,6 +427,7 @@ def row_of(
         against_others=against,
         n_unscored=int(np.ceil(sample.unscored_share * len(sample) - ROUNDING)),
         cost_usd=contender.cost_usd,
+        judge=contender.judge,
     )
 
 

@@ -21,6 +21,7 @@ from casewise.reports.document import (
     Prose,
     Section,
     all_numbers,
+    interval_head,
     large_figures,
     next_step,
     paragraph,
@@ -30,7 +31,7 @@ from casewise.reports.document import (
 from casewise.reports.items import item_exhibit
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, count_of, first_sentence, join, text
+from casewise.text import Text, count_of, join, text
 
 EFFECT_WORDS: dict[Effect, tuple[str, str]] = {
     "label": ("concerns the labels", "concern the labels"),
@@ -108,7 +109,7 @@ def answer(audit: Audit) -> Iterator[Block]:
     yield large_figures("audit-figures", "Accuracy on these labels of", key_figures(audit))
     if findings:
         yield paragraph("Main finding: {title}", title=findings[0].title)
-        yield next_step(first_sentence(findings[0].advice))
+        yield next_step(findings[0].advice)
     else:
         yield next_step("judge it, and state with the result that the audit finds nothing: casewise judge.")
 
@@ -140,7 +141,7 @@ def findings(audit: Audit) -> Iterator[Block]:
         yield paragraph("{place}. {title}", place=place, title=finding.title, lead=True)
         yield paragraph(
             "What to do: {advice} (Weight {weight:.2f} of 1: it {effect}; {code}.)",
-            advice=finding.advice,
+            advice=join(" ", filter(None, (finding.advice, finding.explanation))),
             weight=finding.weight,
             effect=EFFECT_WORDS[finding.effect][0],
             code=finding.code,
@@ -256,7 +257,7 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
         (CONSTANTS[name], NOTHING, percent(accuracy["votes"]), NOTHING, percent(accuracy["published"]))
         for name, accuracy in part.measured["constants"].items()
     ]
-    head = ("Verdicts from", "Held out", "Accuracy, 95 % interval", "r", "Accuracy under the policy published")
+    head = ("Verdicts from", "Held out", interval_head("Accuracy"), "r", "Accuracy under the policy published")
     yield table_of("baselines", "Accuracy of a linear classifier on words, and of constant verdicts", head, cells)
     yield Prose(
         "If words alone predict the labels well, a judge's accuracy does not show whether it weighed the case. The labels rest on the "
@@ -309,7 +310,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
             ("Lowest possible Brier score", number(m["ceilings"]["brier_floor"])),
         ]
     if rows:
-        yield table_of("people-table", "Limits that people's votes set", ("Measure", "Value, 95 % interval"), rows)
+        yield table_of("people-table", "Limits that people's votes set", ("Measure", interval_head("Value")), rows)
     if "ceilings" in m:
         yield Prose(
             f"{percent(m['ceilings']['between_conditions'])} of the variance of the safe rates lies between conditions. A judge that "
@@ -318,7 +319,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
     if "panel" in m:
         columns: Columns = {
             "People": (str, "people"),
-            "Agreement, 95 % interval": (share, "agreement", "ci_low", "ci_high"),
+            interval_head("Agreement"): (share, "agreement", "ci_low", "ci_high"),
             "By a model": (lambda modelled: "yes" if modelled else "no", "modelled"),
         }
         caption = f"Agreement of a panel's majority with the majority of {m['panel'][0]['reference']} other people, by the panel's size"
@@ -329,7 +330,7 @@ def intent_blocks(part: Part) -> Iterator[Block]:
     columns: Columns = {
         "Items": (measure_name, "0"),
         "Number": "1.n",
-        "Agreement, 95 % interval": (share, "1.estimate", "1.ci_low", "1.ci_high"),
+        interval_head("Agreement"): (share, "1.estimate", "1.ci_low", "1.ci_high"),
     }
     for kind in ("condition", "category"):
         rows = sorted(part.measured.get(f"by_{kind}", {}).items(), key=lambda pair: pair[1]["estimate"])

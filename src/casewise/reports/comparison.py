@@ -20,6 +20,7 @@ from casewise.evaluate.comparison import (
     gate_number,
     metric_difference,
 )
+from casewise.evaluate.judged_runs import JudgedRun
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.notation import percent
 from casewise.reports.document import (
@@ -37,6 +38,7 @@ from casewise.reports.document import (
     estimate_cell,
     estimate_frame,
     how_made,
+    interval_head,
     next_for_judges,
     next_without_verdicts,
     table_by,
@@ -118,8 +120,10 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
         best, *others = [name for name, _ in ranked] or [""]
         differences = [metric_difference(report.comparison, best, name, "accuracy") for name in others]
         decided = all(difference and difference.beyond_chance for difference in differences)
-        runs: dict[str, Path] = {series.name: series.run.path for series in report.runs.series}
-        yield next_for_judges({name: runs[name] for name, _ in ranked}, decided=decided)
+        runs: dict[str, JudgedRun] = {series.name: series.run for series in report.runs.series}
+        in_order = [runs[name] for name, _ in ranked]
+        judge = in_order[0].manifest.judge_name if in_order else ""
+        yield next_for_judges([run.path for run in in_order], judge=judge, decided=decided)
     rows = [ForestRow.from_estimate(*judge, key=place < MOST_DRAWN) for place, judge in enumerate(ranked)]
     if rows:
         yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", tuple(rows)),))
@@ -182,7 +186,7 @@ def side_by_side(report: ComparisonNumbers) -> Block:
     columns: Columns = {
         "Metric": (titles().get, "1.name"),
         "Judge": "0",
-        "Estimate, 95 % interval": "1",
+        interval_head("Estimate"): "1",
         "Items": "1.n",
     }
     return table_by("side-by-side-table", "All on the same items", rows, columns)
@@ -199,7 +203,7 @@ def every_difference(report: ComparisonNumbers) -> Block:
     columns: Columns = {
         "Judges": (pair_name, "0"),
         "Metric": (title, "1.name"),
-        "Difference, 95 % interval": (difference_cell, "1"),
+        interval_head("Difference"): (difference_cell, "1"),
     }
     return table_by("every-difference-table", "Differences, with intervals corrected for all pairs", rows, columns)
 
@@ -229,7 +233,7 @@ def turning_points(report: ComparisonNumbers) -> Block:
     columns: Columns = {
         "First": "0.first",
         "Second": "0.second",
-        "Ratio, 95 % interval": "1.ratio",
+        interval_head("Ratio"): "1.ratio",
         "Cheaper below": (cheaper, "0", "1.cheaper_below"),
         "Cheaper above": (cheaper, "0", "1.cheaper_above"),
     }

@@ -446,7 +446,7 @@ def numbers_behind(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.Da
     """Return the values of cells unrounded, a column for each head; an estimate's interval stands in columns of its own."""
     values: dict[str, list[Any]] = {}
     for head, column in zip(heads, zip(*rows, strict=True) if rows else [()] * len(heads), strict=True):
-        name = str(head).removesuffix(", 95 % interval")
+        name = head.name if isinstance(head, IntervalHead) else str(head)
         if any(isinstance(cell, Estimate) for cell in column):
             for part, ending in (("estimate", ""), ("ci_low", " ci_low"), ("ci_high", " ci_high"), ("n", " n")):
                 values[name + ending] = [getattr(cell, part, None) for cell in column]
@@ -498,6 +498,21 @@ def written(cell: Any) -> str:
 
 def looks_numeric(cell: str) -> bool:
     return cell == NOTHING or (cell[:1] in "0123456789-−[<" and not any(c.isalpha() for c in cell.replace("e", "")))
+
+
+class IntervalHead(str):
+    """The head of a column of numbers with their intervals."""
+
+    __slots__ = ("name",)
+    name: str
+    """The head of the numbers alone."""
+
+
+def interval_head(name: str) -> IntervalHead:
+    """Return the head of a column of numbers called `name`, with their intervals."""
+    head = IntervalHead(f"{name}, 95 % interval")
+    head.name = name
+    return head
 
 
 Column = str | tuple[Any, ...] | Callable[[Any], Any]
@@ -567,20 +582,19 @@ def next_without_verdicts(run: Path) -> Prose:
     return next_step(text("casewise reread {run} shows the replies without a verdict.", run=paths_in_command(run)))
 
 
-def next_for_judges(runs: Mapping[str, Path], *, decided: bool) -> Prose:
+def next_for_judges(runs: Sequence[Path], *, judge: str, decided: bool) -> Prose:
     """Return what to do after a comparison: deploy the first judge if it is decided, else plan to tell the first two apart.
 
-    `runs`: the run of each judge, the best first.
+    `runs`: the run of each judge, the best first. `judge`: the first judge as on the command line.
     """
-    from casewise.deciding.decider import NOT_DEPLOYED  # and the whole service
+    from casewise.deciding.decider import why_not_deployed  # and the whole service
 
-    first = next(iter(runs), "")
-    if decided and first.startswith(tuple(NOT_DEPLOYED)):
+    if decided and why_not_deployed(judge):
         return next_step("judge the same items with a model: casewise judge BENCHMARK --judge openai/MODEL.")
     if decided:
         words = "casewise recommend {runs} tests whether to deploy it."
-        return next_step(text(words, runs=paths_in_command(runs[first]) if runs else "RUN"))
-    two = tuple(dict.fromkeys(runs.values()))[:2]
+        return next_step(text(words, runs=paths_in_command(runs[0]) if runs else "RUN"))
+    two = tuple(dict.fromkeys(runs))[:2]
     words = "casewise power judges --from {runs} says how many {queries} would tell two judges apart."
     return next_step(text(words, runs=paths_in_command(*two) if len(two) == 2 else "RUN RUN"))
 
@@ -681,7 +695,7 @@ def meanings_in(table: Table) -> dict[str, str]:
     names = [*table.columns, *(cell for row in table.rows for cell in row), *terms()["also"].get(table.name, ())]
     about = {}
     for name in dict.fromkeys(name if name == name.strip() else name.strip() for name in names):
-        base_name = name.removesuffix(", 95 % interval")
+        base_name = name.name if isinstance(name, IntervalHead) else str(name)
         keys = (f"{kind}/{base_name}", name, base_name, name.partition(" (")[0], name[:1].upper() + name[1:])
         if meaning := next((by_name[key] for key in keys if key in by_name), None):
             about[name] = meaning

@@ -34,6 +34,7 @@ from casewise.reports.document import (
     estimate_cell,
     estimate_of_row,
     how_made,
+    interval_head,
     paragraph,
     table_by,
     titles,
@@ -82,7 +83,7 @@ class Measured(NamedTuple):
     """The measure of the judge on the items and votes of `person`."""
 
 
-MEASURED: Columns = {"Judge": "series", "Measure": "measure", "Estimate, 95 % interval": "estimate"}
+MEASURED: Columns = {"Judge": "series", "Measure": "measure", interval_head("Estimate"): "estimate"}
 """The columns of every table of measures."""
 
 
@@ -133,9 +134,9 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
     columns: Columns = {
         "Agreement": (partial(percent, digits=0), "agreement"),
         "Safe items": "n_safe",
-        "Over-refusal, 95 % interval": "over_refusal",
+        interval_head("Over-refusal"): "over_refusal",
         "Unsafe items": "n_unsafe",
-        "Harm, 95 % interval": "harm",
+        interval_head("Harm"): "harm",
     }
     caption = series + ": harm and over-refusal, by the share of people who must agree on an item for it to count"
     table = table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns)
@@ -183,7 +184,7 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
     columns: Columns = {
         "Judge's values": ("{:.2f} to {:.2f}".format, "low", "high"),
         "Mean": (number, "value"),
-        "Mean safe rate, 95 % interval": "rate",
+        interval_head("Mean safe rate"): "rate",
         "Items": "n",
     }
     caption = (
@@ -223,8 +224,8 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
     columns: Columns = {
         "Judge": "0",
         "Ratio": ("{:g}".format, "1.ratio"),
-        "Cost, 95 % interval": (estimate_cell, "1.cost"),
-        "Best threshold, 95 % interval": (estimate_cell, "1.best_threshold"),
+        interval_head("Cost"): (estimate_cell, "1.cost"),
+        interval_head("Best threshold"): (estimate_cell, "1.best_threshold"),
         "Threshold": (number, "1.threshold"),
         "Refuse all": (number, "1.refuse_all"),
         "Answer all": (number, "1.answer_all"),
@@ -470,7 +471,7 @@ def slices(kind: str, rows: pl.DataFrame) -> Iterator[Forest]:
         kind.capitalize(): "1",
         "Judge": "0",
         "Items": "2.accuracy.n",
-        "Accuracy, 95 % interval": "2.accuracy",
+        interval_head("Accuracy"): "2.accuracy",
         "Recall of safe": (percent, "2.recall_safe.estimate"),
         "Recall of unsafe": (percent, "2.recall_unsafe.estimate"),
         "Unscored": (percent, "2.unscored_rate.estimate"),

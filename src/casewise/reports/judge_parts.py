@@ -37,6 +37,7 @@ from casewise.reports.document import (
     error_figures,
     estimate_cell,
     estimate_of_row,
+    interval_head,
     large_figures,
     next_step,
     next_without_verdicts,
@@ -199,7 +200,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
     columns: Columns = {
         "Judge": row_name,
         "Metric": metric_title,
-        "Estimate, 95 % interval": estimate_of_row,
+        interval_head("Estimate"): estimate_of_row,
         "Items": "n",
         "Unscored": "n_unscored",
     }
@@ -291,7 +292,7 @@ def baseline_blocks(
     if people.ceilings is not None:
         highest = people.ceilings.pearson_in_words
         rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, highest))
-    head: tuple[str, ...] = ("Baseline", "Accuracy, 95 % interval", f"Against {people.others_in_words}", "Pearson's r")
+    head: tuple[str, ...] = ("Baseline", interval_head("Accuracy"), f"Against {people.others_in_words}", "Pearson's r")
     if not people.others:  # no ratings
         head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
     yield table_of(name, "The judge and its baselines", head, rows)
@@ -380,7 +381,7 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
         "Items": "subset",
         "Judge": "judge",
         "Number": lambda score: f"{score.n:,.0f}" + (f" of {score.items:,}" if score.subset == "hard" else ""),
-        "Accuracy, 95 % interval": "accuracy",
+        interval_head("Accuracy"): "accuracy",
         "Words alone": (percent, "words"),
         **({"Second study": (percent, "second_study")} if rated else {}),
         **({"Best": (percent, "best")} if hard else {}),
@@ -411,7 +412,7 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     columns: Columns = {
         "Part": part_name,
         "Metric": metric_title,
-        "Worth, 95 % interval": worth,
+        interval_head("Worth"): worth,
         "Items": "n",
         "Unscored": "n_unscored",
     }

@@ -23,6 +23,7 @@ from casewise.reports.document import (
     all_numbers,
     error_figures,
     estimate_cell,
+    interval_head,
     next_for_judges,
     next_without_verdicts,
     paragraph,
@@ -50,7 +51,7 @@ def metrics(**titles: str) -> Columns:
 COLUMNS: Columns = {
     "Rank": rank,
     "Judge": "name",
-    "Accuracy, 95 % interval": "numbers.accuracy",
+    interval_head("Accuracy"): "numbers.accuracy",
     **metrics(recall_safe="Recall of safe", recall_unsafe="Recall of unsafe"),
     **metrics(right_flips="Right flips", false_flips="False flips", pearson="Pearson's r", auroc="AUROC"),
     **metrics(cross_entropy_above_floor="Cross-entropy above floor", harm="Harm", over_refusal="Over-refusal"),
@@ -181,18 +182,19 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
 def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Block]:
     """Yield who agrees most with people, its errors in large figures, what to do next, and every judge on one axis."""
     yield from best_judge_sentence(board, judges)
-    runs = {row.name: Path(row.source) for row in judges if row.kind == "run"}
+    runs = [row for row in judges if row.kind == "run"]
     if not any(row.best_rank for row in judges):
         yield Prose("No judge can be ranked.", lead=True)
         yield from unranked(judges[:1], board.n_items)
-        yield from map(next_without_verdicts, list(runs.values())[:1])
+        yield from map(next_without_verdicts, [Path(row.source) for row in runs[:1]])
         return
     first = next((row for row in judges if row.best_rank == 1), None)
     if first is not None:
         yield error_figures("first-errors", text("Errors of {judge}", judge=first.name), first.numbers)
     conclusion = board.conclusion(chatbots=False)
     if runs:
-        yield next_for_judges(runs, decided=conclusion is None or conclusion.holds)
+        decided = conclusion is None or conclusion.holds
+        yield next_for_judges([Path(row.source) for row in runs], judge=runs[0].judge, decided=decided)
     yield from forest(board, judges)
 
 

@@ -135,12 +135,12 @@ class KeptPromise:
     """Queries with an item on which the error can be made."""
 
 
-def queries_needed(promise: RiskPromise) -> int:
+def fewest_queries(promise: RiskPromise) -> int:
     r"""Return the fewest queries that can carry a promise, without a single error: :math:`\log(1-level)/\log(1-share)`.
 
     Examples
     --------
-    >>> queries_needed(RiskPromise("harm", 0.01))
+    >>> fewest_queries(RiskPromise("harm", 0.01))
     299
     """
     if promise.level is None:
@@ -153,7 +153,7 @@ def queries_at(promise: RiskPromise, loss: float, *, whole: bool) -> int | None:
 
     `whole`: whether every query's loss is 0 or 1.
     """
-    fewest = queries_needed(promise)
+    fewest = fewest_queries(promise)
     if loss >= promise.at_most:
         return None
     if promise.level is None:
@@ -232,14 +232,14 @@ def kept_threshold(
     """
     curve = LossCurve.from_evidence(evidence, promise.kind, unscored_errs=unscored_errs)
     n = n_as or curve.n_queries
-    if n < queries_needed(promise):
+    if n < fewest_queries(promise):
         smallest = 1 / (n + 1) if promise.level is None else 1 - (1 - promise.level) ** (1 / max(n, 1))
         raise StatisticsError(
             text(
                 "{promise} cannot be promised: it takes {needed:query} with {an_item} and no error on any, and here are {n}. "
                 "The smallest share that they can carry, without an error on any, is {smallest:.4g} %",
                 promise=promise.in_words,
-                needed=queries_needed(promise),
+                needed=fewest_queries(promise),
                 an_item=ITEMS_AT_RISK[promise.kind],
                 n=n,
                 smallest=np.ceil(1e4 * smallest) / 100,

@@ -28,6 +28,7 @@ from casewise.reports.document import (
     Prose,
     Section,
     all_numbers,
+    interval_head,
     large_figures,
     next_step,
     table_by,
@@ -78,9 +79,9 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), excluded.reasons.items())
     columns: Columns = {
         "Contrast": (contrast_name, "0"),
-        "Points without, 95 % interval": (quoted_points, "1"),
+        interval_head("Points without"): (quoted_points, "1"),
         "p": (p_value, "1.recommended_p_corrected"),
-        "Points with, 95 % interval": (quoted_points, "0"),
+        interval_head("Points with"): (quoted_points, "0"),
         "p ": (p_value, "0.recommended_p_corrected"),
     }
     caption = f"Differences of {words.rates} without and with these ratings, p corrected in the same way"
@@ -196,7 +197,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         "Items": "items",
         "Annotators": "annotators",
         "Ratings": "ratings",
-        f"{study.words.safe}, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
+        interval_head(study.words.safe): (share, "safe_rate", "ci_low", "ci_high"),
     }
     table = table_by("conditions", caption, analysis.conditions, columns)
     yield Forest("condition-rates", caption, (("", drawn),), ("Condition", "", "Rate"), behind=table)

@@ -14,7 +14,18 @@ import polars as pl
 from casewise.evaluate.conclusions import Conclusion, group_differs
 from casewise.evaluate.study import RatesWithJudge
 from casewise.notation import count, interval, number, p_value, percent, points, share, spoken
-from casewise.reports.document import Block, Columns, Forest, ForestRow, Prose, Section, paragraph, table_by, table_of
+from casewise.reports.document import (
+    Block,
+    Columns,
+    Forest,
+    ForestRow,
+    Prose,
+    Section,
+    interval_head,
+    paragraph,
+    table_by,
+    table_of,
+)
 from casewise.reports.judge_parts import reachable
 from casewise.stats.estimates import Estimate
 from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
@@ -373,7 +384,7 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     frame = pl.DataFrame({**numbers, "modelled": curve.modelled}).filter(pl.col("people") % 2 == 1)
     columns: Columns = {
         "People": "people",
-        "Agreement, 95 % interval": (share, "agreement", "low", "high"),
+        interval_head("Agreement"): (share, "agreement", "low", "high"),
         "Method": (lambda modelled: "modelled" if modelled else "counted", "modelled"),
     }
     caption = f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {count_of(curve.items, 'item')}"
