@@ -175,6 +175,24 @@ def test_cases_that_do_not_fit_the_table_are_refused(case, problem):
         split_rows(cases(**SEVERAL), CaseColumns(case=case))
 
 
+@pytest.mark.parametrize(
+    ("case", "key", "problem"),
+    [
+        ("query=prompt,label=label_a", "no such", "there is no column 'no such'"),
+        ("query=prompt,label=label_a", "prompt", "'prompt' is a part of a case in --case and no id of the row"),
+    ],
+)
+def test_an_id_of_the_row_is_a_column_of_its_own(case, key, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        split_rows(cases(**SEVERAL), CaseColumns(case=(case,), id=key))
+
+
+def test_a_query_in_a_column_that_is_called_as_an_id_stays_as_it_is():
+    table, _, _ = split_rows(cases(id=["Who?"], label=["safe"]), CaseColumns(case=("query=id,label=label",)))
+
+    assert table.columns["id"] == ["Who?"]
+
+
 def test_without_further_tables_everything_stays_as_it_is():
     table, columns = cases(), CaseColumns(vote="v")
 
@@ -297,6 +315,13 @@ def test_a_wide_table_that_does_not_say_whose_or_of_what_a_cell_is_is_refused(wi
         joined(cases(**WIDE), RatingTable(wide=wide), CaseColumns(annotator=annotator))
 
 
+@pytest.mark.parametrize(("header", "annotator"), [("case_id", "case_id"), ("who,rating", "who"), ("rating", "rating")])
+def test_a_wide_table_with_a_column_that_its_cells_would_replace_is_refused(header, annotator):
+    ratings = written("ratings.csv", f"{header},R_a,R_b\n{','.join('x' for _ in header.split(','))},safe,unsafe\n")
+    with pytest.raises(ConfigurationError, match="and --wide makes another of that name; rename it in the file"):
+        joined(cases(), RatingTable(ratings, wide="R_*"), CaseColumns(annotator=annotator))
+
+
 # People.
 
 
@@ -336,6 +361,18 @@ def test_a_trait_that_is_missing_in_the_words_of_the_file_is_none():
     ("table", "people", "error", "problem"),
     [
         ({"prompt": ["Who?"], "vote": ["safe"]}, "id,age\nx,3\n", ConfigurationError, "--people needs the annotator"),
+        (
+            {"prompt": ["Who?"], "votes": [["safe"]], "annotator": [["x"]]},
+            "id,age\nx,3\n",
+            ConfigurationError,
+            "--people needs a row for each rating, and 'votes' holds several ratings",
+        ),
+        (
+            {"prompt": ["Who?"], "vote": ["safe"], "annotator": ["x"], "trait.age": ["4"]},
+            "id,age\nx,3\n",
+            ConfigurationError,
+            "both files state the trait 'age'",
+        ),
         (None, "name,age\nx,3\n", ConfigurationError, "people.csv has no column 'annotator' with the annotator"),
         (None, "id,age\nx,3\ny,4\nx,5\n", DataError, "people.csv:4: .id. is .x., as on line 2; each stands once"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,6 +77,7 @@ def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = Verdict
     used = dict.fromkeys(column for case in in_file for column in case.values())
     for column in used:
         check_there(column, table.names)
+    key = row_id_column(table, columns.id, used)
     rows = [(place, number) for place in range(len(table)) for number in range(len(cases))]
     there = [
         (place, number)
@@ -90,12 +91,12 @@ def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = Verdict
             table.columns[case[part]][place] if part in (case := in_file[number]) else own[cases[number][part]]
             for place, number in there
         ]
-    usual = [name for usual in OPTIONS["id"] for name in split if plain_name(name) == usual]
-    key = next(iter(usual), "") if columns.id is None else columns.id
     if key and "id" not in roles:
         split[key] = [
-            None if cell is None else f"{name_text(cell)}/{next(iter(in_file[number].values()))}"
-            for cell, (_, number) in zip(split[key], there, strict=True)
+            None
+            if (cell := table.columns[key][place]) is None
+            else f"{name_text(cell)}/{next(iter(in_file[number].values()))}"
+            for place, number in there
         ]
     if (
         not {"query", "pair"} & roles.keys()
@@ -112,6 +113,19 @@ def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = Verdict
     parameters = {name: part for part, name in roles.items() if "." in part}
     stated: dict[str, Any] = {part: name for part, name in roles.items() if "." not in part}
     return SplitRows(table, replace(columns, case=(), parameters={**columns.parameters, **parameters}, **stated), judge)
+
+
+def row_id_column(table: Table, stated: str | None, used: Collection[str]) -> str:
+    """Return the column with the id of a row; empty where there is none. Raises ConfigurationError: it is a part of a case."""
+    usual = (name for usual in OPTIONS["id"] for name in table.names if plain_name(name) == usual and name not in used)
+    key = next(usual, "") if stated is None else stated
+    if key:
+        check_there(key, table.names)
+    if key in used:
+        raise ConfigurationError(
+            f"{key!r} is a part of a case in --case and no id of the row; name another column with --id, or none with --id ''"
+        )
+    return key
 
 
 @dataclass(frozen=True)
@@ -154,9 +168,8 @@ class RatingTable:
         if self.wide is not None:
             ratings, columns = self.melted(ratings, columns, key, scale=scale)
         rating_key = key_column(ratings, key, CASE_IDS, "the case's id")
-        repeated = (
-            rating_key,
-            *({"text"} & cases.columns.keys()),
+        repeated = {rating_key} | (
+            {"text"} & cases.columns.keys()
         )  # an annotation tool repeats the text that it showed
         of_ratings = {name: cells for name, cells in ratings.columns.items() if name not in repeated}
         if shared := [name for name in of_ratings if name in cases.columns]:
@@ -198,6 +211,11 @@ class RatingTable:
             raise ConfigurationError(
                 f"each row is one person; name the column that identifies the person with --annotator; {listed(table.names)}"
             )
+        for name in (key, RATING):
+            if name in table.columns:
+                raise ConfigurationError(
+                    f"{table.path.name} has a column {name!r}, and --wide makes another of that name; rename it in the file"
+                )
         n = len(table)
         melted: dict[str, list[Any]] = {
             name: [cell for cell in cells for _ in ids] for name, cells in table.columns.items() if name not in ids
@@ -216,7 +234,12 @@ class RatingTable:
         Raises ConfigurationError: nothing says who rated, or who a row of people is. DataError: a person stands twice.
         """
         assert self.people is not None
-        annotator = find_columns(table.names, columns, has_ratings=False).annotator
+        stated = find_columns(table.names, columns, has_ratings=False)
+        annotator = stated.annotator
+        if stated.votes:
+            raise ConfigurationError(
+                f"--people needs a row for each rating, and {stated.votes!r} holds several ratings"
+            )
         if not annotator:
             raise ConfigurationError(
                 f"--people needs the annotator of each rating; name it with --annotator; {listed(table.names)}"
@@ -229,6 +252,8 @@ class RatingTable:
         for name, cells in people.columns.items():
             if name == key:
                 continue
+            if f"{TRAIT}{name}" in table.columns:
+                raise ConfigurationError(f"both files state the trait {name!r}; name it otherwise in one of them")
             traits = [None if cell is None or words.is_missing(cell) else cell for cell in cells]
             table.columns[f"{TRAIT}{name}"] = [None if place is None else traits[place] for place in places]
         known = {name for name, cell in zip(names, table.columns[annotator], strict=True) if cell is not None}

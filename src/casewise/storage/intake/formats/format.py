@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from cyclopts.types import PositiveInt
+
 from casewise.errors import ConfigurationError, DataError
 from casewise.options import Words
 from casewise.storage.entries import Entry
@@ -37,7 +39,7 @@ class FileOptions:
     """Encoding of a text file, such as gb18030. Default: UTF-8 or UTF-16; a file that is neither is read as Windows-1252."""
     delimiter: str | None = None
     """The character between the cells of a CSV file."""
-    header_line: int | None = None
+    header_line: PositiveInt | None = None
     """The line of a CSV file, or the row of a sheet, that names the columns; those above it are left out. Default: the first."""
     sheet: str | None = None
     """The sheet of a workbook, if several have rows."""
