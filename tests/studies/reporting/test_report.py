@@ -45,6 +45,34 @@ def test_intervals_say_whether_they_are_over_people_too(full, frame):
     assert "Safe rate of each condition; intervals over queries" in markdown(anonymous.document)
 
 
+def test_a_report_says_below_its_title_what_was_rated_and_by_how_many(full, frame):
+    counted = "1,065 ratings of 100 items (20 queries) under 5 conditions"
+
+    assert full.document.subtitle == f"{counted}; 118 annotators"
+    votes = study_report(RatingsSource(frame.drop("annotator_id"), "votes"))
+    assert votes.document.subtitle == f"{counted}; anonymous votes"
+
+
+def test_the_papers_test_of_a_contrast_is_in_points_with_every_correction(full):
+    z_tests = next(table for table in full.document.tables() if table.name == "z-tests")
+
+    assert z_tests.columns == ("Contrast", "z", "p", "Bonferroni", "Holm", "BH", "95 % Wald, points")
+    assert z_tests.rows[0] == (
+        "no context − safe generated",
+        *("-4.76", "< 0.0001", "< 0.0001", "< 0.0001", "< 0.0001", "[-33.4, -14.3]"),
+    )
+
+
+def test_each_condition_is_drawn_strongly_with_its_rate_and_its_row_behind(full):
+    (rates,) = (block for block in full.document.sections[0].blocks if isinstance(block, Forest))
+    conditions = full.analysis.conditions
+
+    assert [(row.estimate, row.low, row.high, row.strong) for row in rates.rows] == [
+        (*row, True) for row in conditions.select("safe_rate", "ci_low", "ci_high").iter_rows()
+    ]
+    assert [row[:1] for row in rates.table.rows] == [(each,) for each in conditions["condition"]]
+
+
 def reach(report):
     """The sentence on what the intervals hold for."""
     return [str(block.text) for block in report.document.sections[0].blocks if isinstance(block, Prose)][1]
@@ -216,10 +244,18 @@ def test_where_nobody_finished_in_a_condition_the_votes_are_not_called_anonymous
 
 def test_one_condition_still_gives_a_report_and_no_model_of_contrasts(frame, tmp_path):
     report = study_report(RatingsSource(frame.filter(pl.col("condition") == "no_context"), "one"))
-    report.write(tmp_path / "out")
+    out = tmp_path / "new" / "out"
+    for _ in ("new", "again"):
+        report.write(out)
 
     assert "there is only one condition" in html(report.document)
-    assert not (tmp_path / "out" / "mixed_model").exists()
+    assert {path.name for path in out.iterdir()} == {
+        *("report.html", "report.md", "report.json", "tables.tex", "figures", "tables"),
+    }
+    assert {path.stem for path in (out / "figures").iterdir()} == drawings(report.document).keys()
+    assert json.loads((out / "report.json").read_text())["name"] == "one"
+    assert {path.stem for path in (out / "tables").iterdir()} >= {"conditions", "labels", "annotators"}
+    assert not (out / "tables" / "contrasts.parquet").exists()
 
 
 def test_names_from_the_data_are_never_markup(frame):

@@ -109,6 +109,7 @@ def test_the_headline_numbers_stand_with_and_without_what_was_voided(tmp_path):
     assert left_out.contrasts["like_estimate"].to_list() == pytest.approx(contrasts["like_estimate"].to_list())
     assert found.analysis.contrasts["like_estimate"].to_list() != pytest.approx(contrasts["like_estimate"].to_list())
     assert found.as_json()["left_out"]["reasons"] == left_out.reasons
+    assert {(part.anchor, part.first, part.brief) for part in found.document.sections} >= {("left-out", False, True)}
     with_and_without = {table.name: table for table in found.document.tables()}["left-out-contrasts"]
     assert with_and_without.rows[0][1] != with_and_without.rows[0][3]
     assert all("Differences of safe rates without and with these ratings" in face for face in faces(found))
