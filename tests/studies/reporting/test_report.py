@@ -242,12 +242,16 @@ def test_where_nobody_finished_in_a_condition_the_votes_are_not_called_anonymous
     assert "anonymous" not in page
 
 
-def test_one_condition_still_gives_a_report_and_no_model_of_contrasts(frame, tmp_path):
+def test_one_condition_still_gives_a_report_without_contrasts_or_what_an_earlier_one_left(frame, tmp_path):
     report = study_report(RatingsSource(frame.filter(pl.col("condition") == "no_context"), "one"))
     out = tmp_path / "new" / "out"
-    for _ in ("new", "again"):
-        report.write(out)
+    report.write(out)
+    earlier = (out / "tables" / "contrasts.parquet", out / "figures" / "category-h.svg")
+    for path in earlier:
+        path.write_text("of an earlier report")
+    report.write(out)
 
+    assert not any(path.exists() for path in earlier)
     assert "there is only one condition" in html(report.document)
     assert {path.name for path in out.iterdir()} == {
         *("report.html", "report.md", "report.json", "tables.tex", "figures", "tables"),
@@ -255,7 +259,6 @@ def test_one_condition_still_gives_a_report_and_no_model_of_contrasts(frame, tmp
     assert {path.stem for path in (out / "figures").iterdir()} == drawings(report.document).keys()
     assert json.loads((out / "report.json").read_text())["name"] == "one"
     assert {path.stem for path in (out / "tables").iterdir()} >= {"conditions", "labels", "annotators"}
-    assert not (out / "tables" / "contrasts.parquet").exists()
 
 
 def test_names_from_the_data_are_never_markup(frame):
