@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 from cyclopts import App
+from cyclopts.exceptions import ValidationError
 
 from casewise.cli.options import (
     ASKED,
@@ -55,7 +56,7 @@ def test_a_share_lies_from_0_to_1(share):
 
 @pytest.mark.parametrize("share", ["-0.1", "1.1"])
 def test_what_is_no_share_is_refused(share):
-    with pytest.raises(Exception, match=r"[<>]="):
+    with pytest.raises(ValidationError, match=r"[<>]="):
         run(Share, share)
 
 

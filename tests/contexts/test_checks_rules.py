@@ -44,9 +44,9 @@ def test_a_parameter_that_begins_like_an_empty_one_has_content(text):
     [
         ("recipient.type", "A clerk; this stays confidential", "confidential", "Confidentiality"),
         ("recipient.type", "A clerk who needs it as soon as possible", "as soon as possible", "Urgency"),
-        ("recipient.type", "A clerk of a bank that is liable", "liable", "accountab"),
-        ("recipient.type", "A clerk; it runs on a web platform", "runs on a web platform", "platform"),
-        ("sender.platform_type", "A page; she holds a degree", "holds a degree", "background"),
+        ("recipient.type", "A clerk of a bank that is liable", "liable", "Accountability for the source"),
+        ("recipient.type", "A clerk; it runs on a web platform", "runs on a web platform", "Platform"),
+        ("sender.platform_type", "A page; she holds a degree", "holds a degree", "The user's background"),
     ],
 )
 def test_words_of_another_parameter_are_named_with_the_parameter_that_they_belong_to(parameter, text, evidence, home):
@@ -54,7 +54,7 @@ def test_words_of_another_parameter_are_named_with_the_parameter_that_they_belon
         one for one in check_wording(QUERY, wording(**{parameter.replace(".", "__"): text})) if one.check == "misplaced"
     ]
     assert (found.parameter, found.evidence) == (parameter, evidence)
-    assert home.casefold() in found.message.casefold() or found.message.startswith("This may belong to “")
+    assert found.message == f"This may belong to “{home}”."
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,9 @@ def test_a_need_says_the_rate_and_how_many_queries_carry_the_promise():
     ],
 )
 def test_a_promise_is_needed_at_the_level_that_all_together_and_the_choice_leave(wanted, level):
-    for need in needs(trial_of(Requirements(ratio=1)), wanted):
-        assert need.promise.level == (level if level is None else pytest.approx(level))
+    (found,) = {need.promise.level for need in needs(trial_of(Requirements(ratio=1)), wanted)}
+
+    assert found == (level if level is None else pytest.approx(level))
 
 
 def test_an_error_that_no_item_can_show_needs_nothing():

@@ -511,4 +511,6 @@ def test_a_scalar_without_verdicts_gets_them_for_each_answer_or_stays_as_it_is()
     assert np.array_equal(fitted.safe, weight)
     assert all(np.array_equal(answer.safe, weight) for answer in fitted.answers)
     alike = replace(sample, weight=np.ones(40), rate=np.ones(40))
-    assert not with_fitted_verdicts(alike).scored.any() or with_fitted_verdicts(alike).safe.all()
+    assert np.array_equal(with_fitted_verdicts(alike).safe, np.ones(40))
+    unread = replace(sample, value=np.full(40, NAN))
+    assert with_fitted_verdicts(unread) is unread

@@ -112,7 +112,7 @@ def test_an_error_without_a_line_of_the_users_has_no_place():
 
 
 def test_text_that_cannot_be_written_is_escaped_in_a_problem():
-    called(fails, "\ud800").problem.encode()
+    assert called(fails, "\ud800").problem == r"ValueError: no \ud800"
 
 
 def test_calls_that_hang_are_counted_until_they_return_and_too_many_stop_the_next(monkeypatch):
