@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+from fastapi import HTTPException
 from fastapi.testclient import TestClient
 from tests.support.app import add_person, signed_in, visitor
 from tests.support.study import design, opened
@@ -70,6 +71,10 @@ def test_a_link_to_a_static_file_names_its_content():
     ("error", "status", "title", "message"),
     [
         (ConfigurationError("set this"), 400, "That did not work", "set this"),
+        (HTTPException(409, "Open it again."), 409, "Changed by another person", "Open it again."),
+        (HTTPException(413, "Too large."), 413, "Request too large", "Too large."),
+        (HTTPException(422, "No such box."), 422, "That did not work", "No such box."),
+        (HTTPException(429, "Wait a minute."), 429, "Too many attempts", "Wait a minute."),
         (Redirection("/elsewhere", 401), 401, "", "You are not signed in."),
         (RuntimeError("a secret"), 500, "Our mistake", "The server made an error. Nothing was changed"),
     ],
@@ -119,6 +124,7 @@ def test_an_error_page_of_a_study_is_in_its_language_and_speaks_of_no_roles(app)
     assert form.status_code == 403
     assert '<html lang="es"' in form.text
     assert "No access" not in form.text
+    assert "<h1>No ha funcionado</h1>" in form.text
     assert '<html lang="en"' in guest.get("/study/another").text
 
 

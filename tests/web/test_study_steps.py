@@ -129,6 +129,14 @@ def test_an_arrival_is_counted_once_a_day_and_person(app):
         assert monitor(live).funnel.arrived == 2
 
 
+def test_the_closing_questions_come_after_the_last_item_and_never_before(app):
+    walker = Walker(app, opened(app.state.database))
+    walker.to_rating()
+    assert walker.open("/questions") == "/rate"
+    walker.open("/rate")
+    assert walker.rate_all() == "/questions"
+
+
 def test_undo_takes_back_the_last_answer_although_the_clock_was_set_back(app):
     study = opened(app.state.database, design(attention={"checks_per_batch": 0}))
     walker = Walker(app, study)

@@ -159,15 +159,12 @@ def redirect(to: str) -> RedirectResponse:
 
 RETRY_AFTER_S = 20
 log = logging.getLogger(__name__)
+OTHER_TITLE = "That did not work"
 TITLES = {
-    400: "That did not work",
-    401: "Sign in first",
     403: "No access",
     404: "Page not found",
-    405: "That did not work",
     409: "Changed by another person",
     413: "Request too large",
-    422: "That did not work",
     429: "Too many attempts",
     500: "Our mistake",
     503: "Please try again in a moment",
@@ -228,12 +225,12 @@ def problem(request: Request, status: int, message: str) -> Response:
     """Return a page, or a JSON object, that says what went wrong."""
     if wants_json(request):
         return JSONResponse({"problem": message}, status)
-    values: dict[str, Any] = {"title": TITLES.get(status, "That did not work"), "message": message}
+    values: dict[str, Any] = {"title": TITLES.get(status, OTHER_TITLE), "message": message}
     if request.url.path.startswith("/study/"):
         translators: dict[str, Translator] = request.app.state.translators  # by round, where one of its pages was shown
         t = translators.get(request.url.path.removeprefix("/study/").partition("/")[0], ENGLISH)
         if status == 403:  # no page of theirs asks for a role: a form was out of date
-            values["title"] = TITLES[400]
+            values["title"] = OTHER_TITLE
         values |= {"t": t, "lang": t.language}
     return render(request, "problem.html", status=status, **values)
 

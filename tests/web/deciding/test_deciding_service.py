@@ -225,6 +225,26 @@ def test_no_text_is_written_down(decider, tmp_path, caplog, capfd):
     assert plain.stat().st_mode & 0o077 == 0
 
 
+def test_requests_decisions_and_what_was_not_measured_are_counted(decider):
+    http = client(decider)
+    for path, body in (
+        ("/v1/decide", {"query": "What now?"}),
+        ("/v1/decide", {"query": " "}),
+        ("/v1/moderations", {"input": ["What now?", "And then?"]}),
+        ("/no/such/path", {}),
+    ):
+        http.post(path, json=body)
+    counted = set(http.get("/metrics").text.splitlines())
+
+    assert {line for line in counted if line.startswith("casewise_requests_total{")} == {
+        'casewise_requests_total{route="/v1/decide",status="200"} 1.0',
+        'casewise_requests_total{route="/v1/decide",status="422"} 1.0',
+        'casewise_requests_total{route="/v1/moderations",status="200"} 1.0',
+        'casewise_requests_total{route="other",status="404"} 1.0',
+    }
+    assert {"casewise_unmeasured_total 3.0", "casewise_decision_seconds_count 3.0"} <= counted
+
+
 def test_prometheus_can_read_every_line(decider):
     http = client(decider)
     http.post("/v1/decide", json={"query": "What now?"})

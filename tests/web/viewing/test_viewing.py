@@ -8,10 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from casewise import api
-from casewise.evaluate.viewing import ItemFilter, view
+from casewise.evaluate.viewing import ItemFilter, select_items, view
 from casewise.models.protocol import FakeModel
 from casewise.storage.run_folder import ITEM_NOTES
-from casewise.web.viewing import create_view, write_view
+from casewise.web.viewing import Links, ViewState, create_view, list_values, write_view
 
 PORT = 8109
 HERE = f"http://127.0.0.1:{PORT}"
@@ -45,6 +45,24 @@ def test_an_address_shows_the_same_items_as_the_filter_names(client, viewed):
     assert by_hand
     assert rows(page) == by_hand
     assert f"{len(by_hand)} of 90 items" in page.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "page", "pages", "shown"),
+    [
+        ({}, 1, 2, range(1, 51)),
+        ({"page": "2"}, 2, 2, range(51, 91)),
+        ({"page": "99"}, 2, 2, range(51, 91)),
+        ({"q": "no such words"}, 1, 1, []),
+    ],
+)
+def test_a_list_has_pages_of_fifty_items_and_always_a_first(viewed, asked, page, pages, shown):
+    query = ItemFilter.from_query(asked)
+    state = ViewState(viewed.table, {}, Links())
+    values = list_values(state, query, select_items(viewed.table, query, tagged={}))
+
+    assert (values["page"], values["pages"]) == (page, pages)
+    assert [row["place"] + 1 for row in values["rows"]] == [*shown]
 
 
 def test_a_list_shows_what_the_contexts_of_a_query_say_otherwise_and_the_share_of_people(client, viewed):
@@ -193,11 +211,12 @@ def test_a_copy_quotes_a_chatbot_only_where_that_is_wanted_and_is_then_its_owner
 
 
 def test_a_copy_without_consent_holds_no_text(viewed, tmp_path):
-    write_view(viewed, tmp_path / "copy", only=ItemFilter(category=viewed.table.items["category"][0]))
+    write_view(viewed, tmp_path / "copy", only=ItemFilter(category=viewed.table.items["category"][0]), quoted=True)
     written = "".join(path.read_text() for path in (tmp_path / "copy").glob("*.html"))
     benchmark = viewed.table.benchmark
 
     assert "withheld" in written
+    assert stat.S_IMODE((tmp_path / "copy").stat().st_mode) != 0o700, "there is no chatbot's reply to keep from others"
     for item in benchmark.items[:10]:
         assert benchmark.query[item.query_id].text not in written
         if context := benchmark.context_of(item):
