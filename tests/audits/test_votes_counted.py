@@ -120,16 +120,12 @@ def test_the_chance_to_agree_with_every_intent_is_that_of_the_other_votes():
 
 
 def test_a_named_rater_goes_by_the_name():
-    rows = [
-        {"query": f"Q{n}?", "context": f"c{n}", "annotator": who, "vote": "safe"}
-        for n in range(3)
-        for who in ("ann", "bob")
-    ]
-    benchmark = benchmark_from_rows(rows, About(name="named"), source="made")
-    intended = [item.model_copy(update={"condition": item.condition}) for item in benchmark.items]
+    benchmark = benchmark_of([row(n, (1, 0)) for n in range(3)] + [row(3, (0, 1), intended=None)])
+    names = {"safe": "ann", "unsafe": "bob"}
+    ratings = tuple(each.model_copy(update={"annotator_id": names[str(each.verdict)]}) for each in benchmark.ratings)
 
-    found = agreement_with_intent(Subject(replace(benchmark, items=intended)))
-    assert found["rater"].to_list() == [], "no item has an intent"
+    found = agreement_with_intent(Subject(replace(benchmark, ratings=ratings)))
+    assert found.select("rater", "items", "always").rows() == [("ann", 3, True), ("bob", 3, False)]
 
 
 def test_the_release_is_known_to_have_the_intent_as_its_last_vote():

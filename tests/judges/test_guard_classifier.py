@@ -13,7 +13,7 @@ from casewise.errors import ConfigurationError, Unavailable
 from casewise.judges.guard import ANSWER, REFUSAL, ClassifierGuard, RewardJudge
 from casewise.judges.guard_profiles import find_profile
 from casewise.models.protocol import Classification, TextClassifier
-from casewise.records import FULL, Arm, Scored, Unscored
+from casewise.records import Arm, Scored, Unscored
 from casewise.records.item import Turn
 
 PROFILE = find_profile("classifier")
@@ -167,7 +167,7 @@ def test_each_repeat_and_attempt_is_a_call_of_its_own():
     judge, ask = moderation_of("moderation:openai/omni"), first_ask("scalar")
     others = (replace(ask, repeat=1), replace(ask, attempt=1), replace(ask, arm=Arm.parse("none")))
 
-    assert judge.shared_key(ask) == judge.shared_key(replace(ask, arm=FULL))
+    assert judge.shared_key(ask) == judge.shared_key(replace(ask, elicitation="binary"))
     assert len({judge.shared_key(each) for each in (ask, *others)}) == 4
 
 

@@ -257,6 +257,7 @@ def test_items_that_one_of_two_judges_left_unscored_count_as_each_policy_says():
         ([0.1, 0.4, 0.8], (-np.inf, np.inf), 0.25),
         ([0.1, 0.4, 0.8], (0.5, 0.9), 0.5),
         ([0.1, 0.4, 0.8], (0.3, 0.9), 0.3),
+        ([0.1, 0.4, 0.8], (0.1, 0.2), 0.1),
         ([0.8, 0.4, 0.1], (-np.inf, np.inf), -np.inf),
     ],
 )

@@ -113,16 +113,27 @@ def line(**more):
     return {"id": "7", "annotator": "ada", "annotations": {"verdict": "safe"}} | more
 
 
-@pytest.mark.parametrize("key", ["label_annotations", "annotations", "labels", "annotation"])
+@pytest.mark.parametrize("key", ["label_annotations", "annotations", "labels"])
 @pytest.mark.parametrize("person", ["annotator", "user_id", "user"])
 def test_a_line_states_its_answers_and_its_person_under_any_of_their_names(tmp_path, key, person):
     row = {"instance_id": "7", person: 3, key: {"verdict": {"safe": True}}, "displayed_text": "Who?"}
-    if key == "annotation":
-        row["label_annotations"] = row.pop(key)
     table = read(tmp_path, [row, row], "lines.jsonl")
 
     assert table.columns == {"id": ["7", "7"], "text": ["Who?"] * 2, "verdict": ["safe"] * 2, "annotator": ["3", "3"]}
     assert table.format == "Potato's annotations"
+
+
+def test_lines_of_the_first_release_are_read_from_the_folder_of_a_person(tmp_path):
+    (tmp_path / "out" / "ada").mkdir(parents=True)
+    first = {"id": "7", "displayed_text": "Who?", "annotation": {"verdict": {"safe": True}}}
+    write(tmp_path / "out" / "ada", "annotated_instances.jsonl", [first])
+
+    assert read_any_table(tmp_path / "out").columns == {
+        "id": ["7"],
+        "text": ["Who?"],
+        "verdict": ["safe"],
+        "annotator": ["ada"],
+    }
 
 
 def test_answers_of_machines_are_left_out_whatever_states_their_origin(tmp_path):
