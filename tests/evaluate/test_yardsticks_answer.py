@@ -293,8 +293,6 @@ def test_only_a_judge_with_enough_verdicts_has_a_place_among_people(runs):
         "alternative annotator test: annotators share a median of 8 items with others; the test needs 30",
     )
     assert set(good.as_json()) == {"worth_of_majority", "new_person"}
-    anonymous = World("anonymous", ("s", "u") * 4, {"good": ("s", "u") * 4}, people="anonymous")
-    assert anonymous.benchmark.ratings.annotators == ()
 
 
 def test_what_cannot_be_said_of_a_judge_among_people_has_its_reason(tmp_path):

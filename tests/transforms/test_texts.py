@@ -193,9 +193,10 @@ def test_a_rehearsal_finds_and_removes_what_casewise_claims_itself():
 
 
 def test_a_rehearsed_attacker_gives_another_reason_each_turn():
-    first = rehearsed("adapt", "x")["claim"]
+    prompt = Message("user", tasks()["adapt"]["prompt"])
+    first, second = rehearsed("adapt", "x"), rehearsed("adapt", "x", Message("assistant", "A claim."), prompt)
 
-    assert "for reason 1:" in first
+    assert ("for reason 1:" in first["claim"], "for reason 2:" in second["claim"]) == (True, True)
 
 
 @pytest.mark.parametrize(
