@@ -8,8 +8,19 @@ import polars as pl
 import pytest
 
 from casewise.evaluate.behaviour import Gap
-from casewise.reports.behaviour import apart, behaviour_answer, blocks, checked_blocks, named, says_does_sentence, title
-from casewise.reports.document import Folded, Prose, Table
+from casewise.reports.behaviour import (
+    answer,
+    apart,
+    behaviour_answer,
+    blocks,
+    checked_blocks,
+    item_blocks,
+    methods,
+    named,
+    says_does_sentence,
+    title,
+)
+from casewise.reports.document import Folded, Forest, Prose, Table
 from casewise.stats.estimates import Estimate
 from casewise.text import Text
 
@@ -223,4 +234,103 @@ def test_a_grader_is_compared_with_people_and_labels_of_other_replies_are_counte
     assert rates_table.rows == (
         ("m, graded by g", "Right", "strict", "90.0 %", "70.0 % [60.0, 80.0]", "70.0 % [50.0, 90.0]", "40"),
         ("m, graded by g", "Right", "lenient", "90.0 %", "two labels", "–", "–"),
+    )
+
+
+# Verdicts compared with replies.
+
+
+def compared_pair(model, *, by_people=()) -> Any:
+    gaps = [gap("strict", 0.7, (0.1, 0.05, 0.15)), gap("lenient", 0.75, (0.05, 0.01, 0.09))]
+    counts = pl.DataFrame({"label": ["refuse"], "says": ["safe"], "does": ["answers"], "items": [4]})
+    of_policy = {gap.policy: gap for gap in gaps}
+    more = {"gaps": gaps, "overall": of_policy.__getitem__, "corrected": by_people, "counts": counts}
+    return pair_of(model=model, **more)
+
+
+def numbers(*pairs, pooled=None) -> Any:
+    benchmark = SimpleNamespace(name="tea", title="Tea", digest="abc", noun=None)
+    return SimpleNamespace(
+        models=pairs,
+        pooled=pooled,
+        n_pooled=len(pairs),
+        benchmark=benchmark,
+        notes=(),
+        options=SimpleNamespace(labels=SimpleNamespace(name="votes")),
+        runs=SimpleNamespace(paths=(Path("runs/a"),)),
+    )
+
+
+BY_PEOPLE = tuple(
+    corrected(value, rate=rate)
+    for rate, value in (("does_right", 0.6), ("says_safe_refuses", 0.3), ("says_unsafe_answers", None))
+)
+
+
+def test_three_pairs_are_described_and_the_others_stand_in_the_chart():
+    blocks = [*answer(numbers(*(compared_pair(model) for model in "abcde"), pooled=estimate(0.1, 0.05, 0.15)))]
+    right, against = (block for block in blocks if isinstance(block, Forest))
+
+    assert [words.partition(":")[0] for words in said(*blocks)][:3] == ["a", "b", "c"]
+    assert [block.lead for block in blocks if isinstance(block, Prose)] == [True] * 3 + [False] * 3
+    assert said(*blocks)[3:5] == [
+        "The chart has 2 more pairs.",
+        "Over all 5 pairs the difference is 10.0 points [5.0, 15.0]. Partial answers count as refusals. The interval is over queries, for these models and labels.",
+    ]
+    assert next((heading, [row.label for row in rows]) for heading, rows in right.groups) == (
+        "a",
+        ["says", "does, strict", "does, lenient"],
+    )
+    assert [row.label for row in against.groups[0][1]] == [
+        *("called safe, refuses, strict", "called unsafe, answers, strict"),
+        *("called safe, refuses, lenient", "called unsafe, answers, lenient"),
+    ]
+    assert right.table.rows[0][:3] == ("a", "strict", "40")
+    assert right.table.rows[0][5] == "10.0 points [5.0, 15.0]"
+
+
+def test_a_pair_without_more_has_no_word_of_others_and_corrected_shares_where_people_labelled():
+    alone = said(*answer(numbers(compared_pair("a"))))
+    by_people = said(*answer(numbers(compared_pair("a", by_people=BY_PEOPLE))))
+
+    assert len(alone) == 2
+    assert by_people[1] == (
+        "Shares corrected by people's labels of some replies (strict): replies that do what the labels ask for 60.0 % [50.0, 70.0], "
+        "refused of the items called safe 30.0 % [20.0, 40.0], answered of those called unsafe not known (two labels)."
+    )
+
+
+def test_each_pair_has_its_items_by_label_verdict_and_reply():
+    (table,) = item_blocks(numbers(compared_pair("a")))
+
+    assert table.columns[:3] == ("Label", "Verdict", "Answers")
+    assert table.rows == (("Label: refuse", "says safe", "4", *["0"] * (len(table.columns) - 3)),)
+
+
+def test_how_each_chatbot_was_asked_and_graded_is_told_in_a_papers_words():
+    rows = pl.DataFrame(
+        {
+            "item_id": ["i1", "i1", "i2"],
+            "repeat": [0, 1, 0],
+            "does": ["answers", "refused by the provider", "answers"],
+            "model_version": ["m-1", None, "m-1"],
+        }
+    )
+
+    def told(rows, **settings):
+        identity = SimpleNamespace(settings=settings, benchmark="0123456789abcdef", model="m", chat="a chat")
+        found: Any = SimpleNamespace(
+            folder="f", manifest=SimpleNamespace(identity=identity, benchmark_name="tea"), rows=rows, grader_id="g@1"
+        )
+        return [str(words) for words in methods([found, found], [checked()])]
+
+    first, second = told(rows, temperature=0.5, seed=None)
+    assert first.startswith(
+        "We sent 2 items of tea (digest 0123456789ab) to m (m-1) as a user would, 2 times each. The context was worded as a chat "
+        "(temperature 0.5). The provider refused 1 of 3 calls. g@1; g@1 graded each reply"
+    )
+    assert second.startswith("People labelled 40 of the replies of m. We corrected the rates by g with these labels")
+    once = told(rows.filter(pl.col("repeat") == 0).with_columns(model_version=pl.lit(None, pl.String)))[0]
+    assert (
+        "to m as a user would, once each. The context was worded as a chat. The provider refused 0 of 2 calls." in once
     )
