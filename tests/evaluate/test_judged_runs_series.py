@@ -12,6 +12,7 @@ import pytest
 from tests.support.samples import NAN, sample_of, some
 from tests.support.worlds import CLEAR, SPLIT, World
 
+from casewise.ask.elicitations import ELICITATIONS, ElicitationKind, SecondReading
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.evaluate.judged_runs import (
     NEEDED,
@@ -38,7 +39,7 @@ from casewise.evaluate.judged_runs import (
     vote_counts,
     with_fitted_verdicts,
 )
-from casewise.records import NO_CONTEXT, Arm, CollectedReply, Grade
+from casewise.records import NO_CONTEXT, Arm, CollectedReply, Grade, Scale
 from casewise.stats.labels import PUBLISHED, VOTES
 
 ITEMS = pl.DataFrame({"item_id": ["i0", "i1", "i2", "i3"]})
@@ -490,6 +491,17 @@ def test_a_second_readers_verdicts_are_counted_with_those_of_the_strict_reader(t
     assert (found.judge, found.reader) == ("J", "R")
     assert (found.n_read, found.n_none, found.n_both, found.n_same) == (1, 1, 5, 2)
     assert read_twice(tmp_path, *lines, settings={}) == []
+
+
+def test_the_answers_of_a_second_reader_may_be_words_of_any_elicitation(tmp_path, monkeypatch):
+    words = ElicitationKind(
+        Scale("certainty", 1.0, 5.0), second=SecondReading("{reply}", {"certainly": 5.0, "hardly": 1.0})
+    )
+    monkeypatch.setitem(ELICITATIONS, "certainty", words)
+    lines = [reading(word, value=5.0, by="word", elicitation="certainty") for word in ("certainly", "hardly", "none")]
+    (found,) = read_twice(tmp_path, *lines)
+
+    assert (found.n_both, found.n_same) == (3, 1)
 
 
 def test_a_last_line_that_a_kill_cut_off_is_not_read(tmp_path):

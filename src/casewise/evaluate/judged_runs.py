@@ -14,6 +14,7 @@ import polars as pl
 from cyclopts.types import PositiveFloat, PositiveInt
 from numpy.typing import NDArray
 
+from casewise.ask.elicitations import find_elicitation
 from casewise.audits.subject import raters_of, scale_of
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, did_you_mean, one_of
 from casewise.notation import percent, spoken
@@ -801,22 +802,34 @@ class SecondReadings:
 def second_readings(runs: JudgedRuns) -> Iterator[SecondReadings]:
     """Yield one entry a run that was judged with a second reader."""
     word = pl.col("second_reader")
-    by_label = word.replace_strict({"safe": 1.0, "unsafe": 0.0}, default=None)
-    by_model, is_binary = pl.col("read_as") == "model", pl.col("elicitation") == "binary"
+    by_model = pl.col("read_as") == "model"
     for run in runs.runs:
         reader = None if run.behaviour is not None else run.manifest.identity.settings.get("reader")
         if not reader:
             continue
         value = pl.col("outcome").struct.field("value")
         strict = value.is_not_null() & ~by_model
-        second = pl.when(is_binary).then(by_label).otherwise(word.cast(pl.Float64, strict=False))
-        counts = second_reader_words(run.log).select(
+        words = second_reader_words(run.log)
+        second = pl.coalesce(
+            pl.lit(None, pl.Float64),
+            *(
+                pl.when(pl.col("elicitation") == name).then(word.replace_strict(values_of_answers(name), default=None))
+                for name in words["elicitation"].unique()
+            ),
+        )
+        counts = words.select(
             n_read=by_model.sum(),
             n_none=(~by_model & ~strict).sum(),
             n_both=strict.sum(),
             n_same=(strict & (second == value)).fill_null(value=False).sum(),
         )
         yield SecondReadings(run.manifest.judge_name, str(reader.get("model")), **counts.row(0, named=True))
+
+
+def values_of_answers(elicitation: Elicitation) -> dict[str, float]:
+    """Return the value of each answer of a second reader, as the log writes it; none where no second model can read a reply."""
+    question = find_elicitation(elicitation).second
+    return {} if question is None else {str(answer): float(value) for answer, value in question.answers.items()}
 
 
 def second_reader_words(log: Path) -> pl.DataFrame:
