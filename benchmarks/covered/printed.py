@@ -107,6 +107,7 @@ WITHOUT = frozenset(
         "flips",
         "halves",
         "held_out",
+        "is_share",
         "item_values",
         "chained",
         "judge_sample",

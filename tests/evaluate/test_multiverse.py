@@ -65,7 +65,7 @@ def test_a_judge_that_is_first_throughout_is_said_to_be(numbers):
 def test_of_one_judge_it_is_said_how_far_its_number_moves(numbers):
     found = numbers(World("lone", ("sss", "uuu", "su", "us") * 3, {"bold": always("s", 12)}))
 
-    assert "Accuracy from 25.0 % to 75.0 %" in found.sentence
+    assert "accuracy from 25.0 % to 75.0 %" in found.sentence
     assert "The tie rule changes it most." in found.sentence
 
 

@@ -268,7 +268,9 @@ BY_PEOPLE = tuple(
 
 
 def test_three_pairs_are_described_and_the_others_stand_in_the_chart():
-    blocks = [*answer(numbers(*(compared_pair(model) for model in "abcde"), pooled=estimate(0.1, 0.05, 0.15)))]
+    blocks: list[Any] = [
+        *answer(numbers(*(compared_pair(model) for model in "abcde"), pooled=estimate(0.1, 0.05, 0.15)))
+    ]
     right, against = (block for block in blocks if isinstance(block, Forest))
 
     assert [words.partition(":")[0] for words in said(*blocks)][:3] == ["a", "b", "c"]
@@ -302,6 +304,7 @@ def test_a_pair_without_more_has_no_word_of_others_and_corrected_shares_where_pe
 
 def test_each_pair_has_its_items_by_label_verdict_and_reply():
     (table,) = item_blocks(numbers(compared_pair("a")))
+    assert isinstance(table, Table)
 
     assert table.columns[:3] == ("Label", "Verdict", "Answers")
     assert table.rows == (("Label: refuse", "says safe", "4", *["0"] * (len(table.columns) - 3)),)

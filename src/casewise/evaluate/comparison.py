@@ -16,7 +16,6 @@ from casewise.evaluate.conclusions import (
     conclusions_json,
     corrected_for_picking,
     gap_in_words,
-    in_sentence,
     in_words,
     no_worse,
     reversed_difference,
@@ -194,10 +193,10 @@ def sentences_of(
     against = {rival: compared(best, rival, metric_difference(comparison, best, rival, metric)) for rival in rivals}
     if len(rivals) == 1 and not is_better(against[rivals[0]]):
         values_of = [in_words(scores[name], metric) for name in (best, rivals[0])]
-        both = f" ({in_sentence(find_metric(metric).title)} {values_of[0]} against {values_of[1]})."
+        both = f" ({find_metric(metric).title} {values_of[0]} against {values_of[1]})."
         yield text("{subject} {predicate}{both}", subject=best, predicate=against[rivals[0]].predicate, both=both)
         return
-    value = f"{in_sentence(find_metric(metric).title)} {in_words(scores[best], metric)}"
+    value = f"{find_metric(metric).title} {in_words(scores[best], metric)}"
     conclusion = best_conclusion(comparison, names, metric, people=agreed_with, value=value, noun=noun)
     yield conclusion.sentence
     if conclusion.holds:

@@ -18,7 +18,8 @@ from casewise.records.base import shipped_toml
 from casewise.stats.ceilings import NewPersonTest
 from casewise.stats.comparison import Decision, MetricGate, gate_metrics
 from casewise.stats.costs import RefusalRates
-from casewise.stats.estimates import ALIKE, NO_SHARES, UNSEEN, Estimate
+from casewise.stats.estimates import ALIKE, UNSEEN, Estimate
+from casewise.stats.metrics import is_share
 from casewise.stats.thresholds import KeptPromise, RiskPromise
 from casewise.text import Text, capitalised, count_of, first_few, join, text
 
@@ -209,7 +210,7 @@ def against_person(judge: str, test: NewPersonTest) -> Conclusion:
 def no_worse(run: str, baseline: str, gate: MetricGate) -> Conclusion:
     """Return whether a run is no worse than its baseline by more than a gate's margin in one metric."""
     metric = gate.metric
-    title = metric.titled(in_sentence(gate_metrics()[metric.name].title))
+    title = metric.titled(gate_metrics()[metric.name].title)
     outcome, words = NO_WORSE[gate.decision]
     predicate = text(words, baseline=baseline, metric=title, margin=size_of(metric.name, gate.margin))
     return Conclusion(
@@ -323,8 +324,8 @@ def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Tex
 
     `value`: the number itself, with its name.
     """
-    corrected_words = corrected.as_share if corrected.name not in NO_SHARES else gap_in_words(corrected)
-    if corrected.name not in NO_SHARES and corrected.ci_low == 0:  # the choice explains all of it
+    corrected_words = corrected.as_share if is_share(corrected.name) else gap_in_words(corrected)
+    if is_share(corrected.name) and corrected.ci_low == 0:  # the choice explains all of it
         corrected_words = f"at most {percent(corrected.ci_high)}"
     return text(
         "{judge} has the highest number, {value}. Corrected for this choice, it is {left}.",
@@ -423,7 +424,7 @@ def alike(
 
 def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) -> Conclusion:
     """Return whether a rate, such as harm, is at most `limit`; with `least`, whether one such as accuracy is at least that."""
-    title = in_sentence(gate_metrics()[rate.name].title) if rate.name in gate_metrics() else spoken(rate.name)
+    title = gate_metrics()[rate.name].title if rate.name in gate_metrics() else spoken(rate.name)
     named = text("The {title} of {subject}", title=title, subject=subject)
     bound, beyond = ("at least", "below") if least else ("at most", "above")
     low, high = rate.ends
@@ -486,7 +487,7 @@ def gap_in_words(difference: Estimate) -> str:
     low, high = difference.ends
     if difference.estimate is None:
         return "–"
-    if difference.name not in NO_SHARES:
+    if is_share(difference.name):
         return points(difference.estimate, low, high)
     limits = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
     return f"{difference.estimate:.3f}{limits}"
@@ -494,20 +495,12 @@ def gap_in_words(difference: Estimate) -> str:
 
 def in_words(value: float, metric: str) -> str:
     """Return a number without its interval: of a share in per cent."""
-    return f"{value:.3f}" if metric in NO_SHARES else percent(value)
-
-
-PROPER_NAMES = ("AUROC", "Brier", "F1", "Pearson", "Spearman")
-
-
-def in_sentence(title: str) -> str:
-    """Return a metric's title as it stands within a sentence."""
-    return title if title.startswith(PROPER_NAMES) else title[0].lower() + title[1:]
+    return percent(value) if is_share(metric) else f"{value:.3f}"
 
 
 def size_of(metric: str, margin: float) -> str:
     """Return a margin in words: of shares in points."""
-    return f"{margin:g}" if metric in NO_SHARES else f"{100 * margin:g} points"
+    return f"{100 * margin:g} points" if is_share(metric) else f"{margin:g}"
 
 
 def conclusions_json(conclusions: Iterable[Conclusion]) -> list[dict[str, Any]]:

@@ -15,9 +15,9 @@ import polars as pl
 from casewise.notation import NOTHING, count, interval, number, percent, points, share
 from casewise.records import ShortRepr
 from casewise.records.base import shipped_toml
-from casewise.stats.estimates import ALIKE, ESTIMATE_COLUMNS, NO_SHARES, NO_SPREAD, ONE_CLUSTER, ONE_QUERY, Estimate
+from casewise.stats.estimates import ALIKE, ESTIMATE_COLUMNS, NO_SPREAD, ONE_CLUSTER, ONE_QUERY, Estimate
 from casewise.stats.measured import NO_ITEMS
-from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
+from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics, is_share
 from casewise.stats.words import Piece, difference
 from casewise.text import QUERY, Form, Noun, Text, paths_in_command, render, shortest_names, text
 
@@ -641,7 +641,7 @@ def estimate_cell(estimate: Estimate | None) -> Text:
     """
     if estimate is None:
         return Text(NOTHING)
-    cell = with_interval(estimate) if estimate.name in NO_SHARES else estimate.as_share
+    cell = estimate.as_share if is_share(estimate.name) else with_interval(estimate)
     return Text(cell) if estimate.limits else text("{cell} ({why})", cell=cell, why=why_none(estimate.method))
 
 
@@ -658,7 +658,7 @@ def difference_cell(difference: Estimate | None, *, unit: str = " points") -> Te
     """Return a difference as every table writes it: `7.1 points [4.4, 9.8]` of shares, plain numbers of all else."""
     if difference is None or difference.estimate is None:
         return Text(NOTHING)
-    if difference.name in NO_SHARES:
+    if not is_share(difference.name):
         return estimate_cell(difference)
     cell = points(difference.estimate, difference.ci_low, difference.ci_high, unit=unit)
     return Text(cell) if difference.limits else text("{cell} ({why})", cell=cell, why=why_none(difference.method))
@@ -685,7 +685,7 @@ def meanings() -> Mapping[str, str]:
     """Return the meanings by name, in the order of the page; a meaning for one table is called `TABLE/NAME`."""
     from casewise.audits.words import SUBSETS  # and the whole audit
 
-    metrics = {metric.title: metric.how for metric in (*all_metrics(), *FLOORS, *ON_SCALE)}
+    metrics = {metric.heading: metric.how for metric in (*all_metrics(), *FLOORS, *ON_SCALE)}
     return {name: text(meaning) for name, meaning in (metrics | SUBSETS | dict(terms()["terms"])).items()}
 
 
@@ -705,7 +705,7 @@ def meanings_in(table: Table) -> dict[str, str]:
 @cache
 def titles() -> dict[str, str]:
     """Return the titles of metrics by name, in the order of every table."""
-    return {metric.name: metric.title for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)} | {
+    return {metric.name: metric.heading for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)} | {
         "right_flips": "Right flips, where the labels differ",
         "false_flips": "False flips, where the labels agree",
     }

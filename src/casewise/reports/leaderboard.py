@@ -30,7 +30,8 @@ from casewise.reports.document import (
     table_by,
     table_of,
 )
-from casewise.stats.estimates import NO_SHARES, Estimate
+from casewise.stats.estimates import Estimate
+from casewise.stats.metrics import is_share
 from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, synthetic_notes, text
 
@@ -44,7 +45,7 @@ def rank(row: LeaderboardRow | None) -> str:
 def metrics(**titles: str) -> Columns:
     """Return a column for each metric: shares in per cent, all else as numbers."""
     return {
-        title: (number if name in NO_SHARES else percent, f"numbers.{name}.estimate") for name, title in titles.items()
+        title: (percent if is_share(name) else number, f"numbers.{name}.estimate") for name, title in titles.items()
     }
 
 

@@ -30,7 +30,7 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
             judges=judges[0] if len(judges) == 1 else count_of(len(judges), "judge"),
             benchmark=about.name,
         ),
-        subtitle=f"{find_metric(report.metric).title} under {count_of(len(report.worlds), 'combination')} of rules",
+        subtitle=f"{find_metric(report.metric).heading} under {count_of(len(report.worlds), 'combination')} of rules",
         notices=report.notes,
         sections=(
             Section("answer", "The answer", tuple(blocks), first=True),
@@ -54,5 +54,5 @@ def table(report: MultiverseNumbers) -> Table:
     if len(report.judges) > 1:
         columns |= {"First": lambda world: join(", ", world.first)}
         columns |= {"May be best": lambda world: join(", ", world.may_be_best)}
-    caption = f"{find_metric(report.metric).title} under each combination of rules, 95 % intervals"
+    caption = f"{find_metric(report.metric).heading} under each combination of rules, 95 % intervals"
     return table_by("policies", caption, report.worlds, columns)

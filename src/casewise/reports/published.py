@@ -247,7 +247,7 @@ def replay_table(replay: Replay, name: str) -> Table:
     """Return the published numbers and ours side by side."""
     five_digits = partial(number, digits=5)
     columns: Columns = {
-        "Metric": (lambda metric: find_metric(metric).title, "0"),
+        "Metric": (lambda metric: find_metric(metric).heading, "0"),
         "published": lambda row: five_digits(replay.published.get(row[0])),
         "votes": (five_digits, "1.estimate"),
         "95 % interval": (interval_or, "1.ci_low", "1.ci_high", "1.method"),

@@ -138,7 +138,7 @@ def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
             "metric_config": {
                 "evaluation_description": metric.how,
                 "metric_id": metric.name,
-                "metric_name": metric.title,
+                "metric_name": metric.heading,
                 "lower_is_better": metric.better == "lower",
                 "score_type": "continuous",
                 "min_score": low,

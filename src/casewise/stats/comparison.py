@@ -17,10 +17,10 @@ from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance, widen_influence
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.costs import TurningPoint, turning_point
-from casewise.stats.estimates import NO_SHARES, Estimate, difference_of, estimate_of, influence_of_difference, measure
+from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.intervals import LEVEL, adjust, degrees_of_freedom, shows_spread, student_quantile
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
+from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics, is_share
 from casewise.stats.pairs import PairIndex, measured_flips
 from casewise.stats.sample import Sample
 
@@ -53,7 +53,7 @@ class GatedMetric(NamedTuple):
     @property
     def is_share(self) -> bool:
         """True if its values are shares, which are written in per cent."""
-        return self.name not in NO_SHARES
+        return is_share(self.name)
 
 
 @dataclass(frozen=True)

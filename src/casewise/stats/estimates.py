@@ -89,14 +89,6 @@ class Estimate:
         return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high
 
 
-NO_SHARES = {
-    *("pearson", "spearman", "auroc", "f1_safe", "f1_unsafe", "cross_entropy", "brier", "turning_point", "deviation"),
-    *("entropy", "attainable_entropy", "vote_noise", "calibration_error", "calibration_part", "refinement_part"),
-    *("cost", "best_threshold", "cross_entropy_above_floor"),
-    *("scale_error", "scale_pearson", "scale_bias", "scale_people"),
-}
-"""Estimates that are no shares: they are written as plain numbers."""
-
 ESTIMATE_COLUMNS: dict[str, pl.DataType] = {
     "estimate": pl.Float64(),
     "ci_low": pl.Float64(),

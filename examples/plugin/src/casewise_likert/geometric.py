@@ -14,7 +14,7 @@ def geometric_mean(sums: Totals) -> FloatArray:
 
 G_MEAN = Metric(
     "g_mean",
-    "Geometric mean of recalls",
+    "geometric mean of recalls",
     "root of the product of the recall of safe and the recall of unsafe (Kubat & Matwin 1997)",
     formula=geometric_mean,
 )
