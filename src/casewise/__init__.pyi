@@ -50,6 +50,7 @@ from .judges.plan import Selection as Selection
 from .models.client import ClientOptions as ClientOptions
 from .models.client import RetryPolicy as RetryPolicy
 from .models.consent import allow_sending as allow_sending
+from .models.endpoints import ExtraOptions as ExtraOptions
 from .models.load import ModelOptions as ModelOptions
 from .models.local import LocalOptions as LocalOptions
 from .models.prices import Prices as Prices

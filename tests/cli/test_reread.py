@@ -78,6 +78,22 @@ def test_a_pattern_makes_a_new_reading_beside_the_old_one_without_a_call(run):
     assert (read["read_as"], read["detail"]) == ("pattern", {"first_reading": "no_verdict", "reread_by": "pattern"})
 
 
+def test_a_second_model_gets_the_headers_of_the_command(run, monkeypatch):
+    monkeypatch.setenv("TEAM_TOKEN", "blue")
+    sent = []
+
+    def answered(request, body):
+        sent.append(request.headers.get("X-Team"))
+        return web.json_response(completion(body, '{"verdict": "safe"}'))
+
+    with served(FaultServer(refuse=answered)) as server:
+        named = ("--reader", "vllm/other", "--base-url", server.url, "--header", "X-Team=TEAM_TOKEN")
+        said = invoke("reread", "run", *named, "--out", "again")
+
+    assert said.code == 0, said.err
+    assert set(sent) == {"blue"}
+
+
 @pytest.mark.slow
 def test_a_new_reading_says_where_it_comes_from_and_is_reported_like_any_run(run):
     invoke("reread", "run", "--pattern", PATTERN, "--out", "again")

@@ -32,6 +32,7 @@ from casewise.judges.reread import (
     write_reading,
     write_sample,
 )
+from casewise.models.endpoints import ExtraOptions
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.prices import Prices
 from casewise.notation import percent
@@ -50,6 +51,7 @@ def reread(
     base_url: BaseUrlOption = None,
     max_cost: float | None = None,
     prices: Flat[Prices | None] = None,
+    extra: Flat[ExtraOptions] = ExtraOptions(),
     marks: Path | None = None,
     browser: bool = False,
     by: ReaderName | None = None,
@@ -85,7 +87,7 @@ def reread(
     if pattern is not None:
         readers["pattern"] = pattern_reader(pattern)
     if reader is not None:  # nothing is asked before the user agrees
-        loaded = load_model(reader, ModelOptions(base_url, prices))
+        loaded = load_model(reader, ModelOptions(base_url, prices, extra=extra))
         readers["model"] = model_reader(SecondReader(loaded.model, loaded.prices), max_cost=max_cost)
         confirm_sending("the judge's replies", loaded.model.sends_to, agreed=yes)
     name = by or ("pattern" if pattern is not None else "model" if reader is not None else "rules")
