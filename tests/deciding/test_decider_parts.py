@@ -413,6 +413,11 @@ def test_another_judge_is_refused_with_each_difference(judge, settings, differen
         check_same_judge(judge, PART.model_copy(update={"settings": settings}))
 
 
+def test_a_judge_with_a_second_reader_is_judged_again_without_it():
+    with pytest.raises(JudgeError, match="Judge the benchmark without --reader, which no decider has, and fit again"):
+        check_same_judge(judge_of(), PART.model_copy(update={"settings": {"reader": {"model": "m"}}}))
+
+
 def test_a_judge_with_another_wording_is_another_judge():
     judge = judge_of()
     judge.wordings = lambda elicitations: dict.fromkeys(elicitations, "w@2")

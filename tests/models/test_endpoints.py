@@ -27,7 +27,7 @@ def test_a_key_shows_itself_to_nobody():
 
 
 def test_a_missing_key_names_its_variable():
-    with pytest.raises(ConfigurationError, match="set MISTRAL_API_KEY"):
+    with pytest.raises(ConfigurationError, match="set the environment variable MISTRAL_API_KEY"):
         read_key(ENDPOINTS["mistral"], {})
 
 
@@ -147,8 +147,12 @@ def test_without_further_parts_the_settings_are_those_of_any_call():
     [
         (ExtraOptions(header=("X-Team=sk-0123",)), "--header 'X-Team' is no NAME=VARIABLE"),
         (ExtraOptions(header=("X-Team",)), "is no NAME=VARIABLE"),
+        (
+            ExtraOptions(header=("X_Team=TOKEN",)),
+            "--header 'X_Team' is no name of a header: letters, digits and hyphens",
+        ),
         (ExtraOptions(header=("Authorization=TOKEN",)), "is set by casewise"),
-        (ExtraOptions(header=("X-Team=NOBODY",)), "set NOBODY to the header X-Team"),
+        (ExtraOptions(header=("X-Team=NOBODY",)), "set the environment variable NOBODY to the header X-Team"),
         (ExtraOptions(body_field=("top_k",)), "it is NAME=VALUE"),
         (ExtraOptions(body_field=("temperature=1",)), "is set by --temperature"),
     ],

@@ -65,6 +65,19 @@ def test_columns_that_do_not_fit_beside_each_other_stand_below_each_other():
     assert [text.count(word) for word in ("A caption", "(probability)", "0.077", "0.677")] == [1, 4, 2, 2]
 
 
+def test_each_part_of_a_table_that_is_split_names_its_rows_behind_a_column_of_ranks():
+    heads = ("Rank", "Judge", "Accuracy of it", "Over-refusal", "Harm of all", "Unscored rate")
+    text = printed(
+        [("1", "first", *["12.3 % [4.5, 67.8]"] * 4), ("2", "second", *["12.3 % [4.5, 67.8]"] * 4)],
+        width=60,
+        head=heads,
+    )
+
+    parts = text.count("Rank")
+    assert parts > 1
+    assert [text.count(word) for word in ("Judge", "first", "second")] == [parts] * 3
+
+
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
 def test_nothing_is_lost_at_any_width(width):
     rows = [("one two three", "0.123"), ("exceptionally-long-word", "4.567")]

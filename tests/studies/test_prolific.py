@@ -132,7 +132,9 @@ def test_without_a_token_nothing_is_asked(prolific, monkeypatch):
     with pytest.raises(ConfigurationError, match="did not accept the token; check CASEWISE_PROLIFIC_TOKEN"):
         asked(lambda api: api.call("GET", "/studies/s/"))
     monkeypatch.delenv("CASEWISE_PROLIFIC_TOKEN")
-    with pytest.raises(ConfigurationError, match="set CASEWISE_PROLIFIC_TOKEN to your API token"):
+    with pytest.raises(
+        ConfigurationError, match="set the environment variable CASEWISE_PROLIFIC_TOKEN to your API token"
+    ):
         asked(lambda api: api.call("GET", "/studies/s/"))
 
 

@@ -292,8 +292,9 @@ def check_same_judge(judge: Judge, part: MeasuredJudge) -> None:
         "; ".join(f"{name} was {measured.get(name)!r} and is {now.get(name)!r}" for name in differ)
         or f"its id is {judge.id}"
     )
+    again = "without --reader, which no decider has, and" if "reader" in differ else "with it and"
     raise JudgeError(
-        f"{part.name} is not the judge that was measured: {differences}. Judge the benchmark with it and fit again"
+        f"{part.name} is not the judge that was measured: {differences}. Judge the benchmark {again} fit again"
     )
 
 

@@ -138,7 +138,9 @@ def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, 
     if address.startswith("{"):
         variable, _, rest = address[1:].partition("}")
         if not environment.get(variable):
-            raise ConfigurationError(f"set {variable} to the address of your resource, or give it with --base-url")
+            raise ConfigurationError(
+                f"set the environment variable {variable} to the address of your resource, or give it with --base-url"
+            )
         address = environment[variable].rstrip("/") + rest
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -203,7 +205,7 @@ def read_secret(variable: str, environment: Mapping[str, str], purpose: str) -> 
     """
     value = environment.get(variable, "").strip()
     if not value:
-        raise ConfigurationError(f"set {variable} to {purpose}")
+        raise ConfigurationError(f"set the environment variable {variable} to {purpose}")
     if not (value.isascii() and value.isprintable()):
         raise ConfigurationError(f"{variable} contains characters that cannot be part of a key; copy the key again")
     return Key(value)
@@ -278,10 +280,12 @@ def body_field(argument: str) -> tuple[str, Any]:
 def header_parts(text: str) -> tuple[str, str]:
     """Return the name of a header and of the variable that holds its value, in `NAME=VARIABLE`."""
     name, _, variable = text.partition("=")
-    if not re.fullmatch(r"[A-Za-z0-9-]+", name) or not re.fullmatch(r"[A-Za-z_]\w*", variable):
+    if not re.fullmatch(r"[A-Za-z_]\w*", variable):
         raise ConfigurationError(
             f"--header {name!r} is no NAME=VARIABLE; VARIABLE is the name of an environment variable that holds the value"
         )
+    if not re.fullmatch(r"[A-Za-z0-9-]+", name):
+        raise ConfigurationError(f"--header {name!r} is no name of a header: letters, digits and hyphens")
     if name.lower() in OWN_HEADERS:
         raise ConfigurationError(f"--header {name} is set by casewise; a key comes from its own environment variable")
     return name, variable

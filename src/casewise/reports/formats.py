@@ -307,7 +307,8 @@ def print_table(table: Table, console: Console) -> None:
 
 
 def in_parts(table: Table, room: int) -> list[Table]:
-    """Return the table; where its columns do not fit beside each other several, each with the first columns, which say what a row is."""
+    """Return the table; where its columns do not fit beside each other several, each with the columns up to the first of words,
+    which say what a row is, such as a rank and a name."""
 
     def part(places: list[int]) -> Table:
         columns, *rows = (tuple(row[at] for at in places) for row in (table.columns, *table.rows))
@@ -315,7 +316,8 @@ def in_parts(table: Table, room: int) -> list[Table]:
 
     if column_widths(table, room) is not None:
         return [table]
-    keys = list(takewhile(lambda at: not table.numeric[at], range(len(table.columns))))
+    first = table.numeric.index(False) if False in table.numeric else 0
+    keys = [*range(first), *takewhile(lambda at: not table.numeric[at], range(first, len(table.columns)))]
     groups: list[list[int]] = [[]]
     for at in range(len(keys), len(table.columns)):
         if groups[-1] and column_widths(part([*keys, *groups[-1], at]), room) is None:

@@ -263,7 +263,9 @@ async def client() -> AsyncIterator[ProlificClient]:
     """
     token = os.environ.get("CASEWISE_PROLIFIC_TOKEN")
     if not token:
-        raise ConfigurationError("set CASEWISE_PROLIFIC_TOKEN to your API token from Prolific's settings")
+        raise ConfigurationError(
+            "set the environment variable CASEWISE_PROLIFIC_TOKEN to your API token from Prolific's settings"
+        )
     headers, timeout = {"Authorization": f"Token {token}"}, aiohttp.ClientTimeout(total=30)
     async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
         yield ProlificClient(session, os.environ.get("CASEWISE_PROLIFIC_API", API).rstrip("/"))
