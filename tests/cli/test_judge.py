@@ -85,7 +85,7 @@ def test_leave_is_asked_once_for_each_provider(casewise, monkeypatch):
         (("--prompts", "published"), "casewise data fetch casebench --prompts"),
         (("--price-in", "3"), "--price-out is missing"),
         (("--category", "Nothing"), "no category is called 'Nothing'"),
-        (("--judge", "mistral/large"), "set MISTRAL_API_KEY"),
+        (("--judge", "mistral/large"), "variable MISTRAL_API_KEY"),
         (("--judge", "nonsense"), "no judge is called 'nonsense'"),
         (("--judge", "constant:safe", "--test-connection"), "--test-connection takes one --judge"),
     ],

@@ -216,7 +216,7 @@ def test_a_study_of_another_recruiter_is_refused_and_a_token_is_needed(place, pr
     refused = said(place, "create")
     assert (refused.code, "[recruiter] kind is 'invitation', not 'prolific'" in refused.err) == (2, True)
     monkeypatch.delenv("CASEWISE_PROLIFIC_TOKEN")
-    assert "set CASEWISE_PROLIFIC_TOKEN" in said(place, "create", "--dry-run").err
+    assert "variable CASEWISE_PROLIFIC_TOKEN" in said(place, "create", "--dry-run").err
 
 
 @pytest.mark.parametrize("address", ["http://study.uni.edu", "https://127.0.0.1", "https://localhost:8000"])
