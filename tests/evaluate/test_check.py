@@ -337,3 +337,24 @@ def test_the_judges_column_is_no_other_and_a_report_says_why_cases_have_no_verdi
     report = casewise.check(file([*ROWS, failed]), options=CheckOptions(judge="judge"))
     assert report.numbers.unscored == {"judge failed: Overloaded": 1}
     assert "Cases without a verdict of the judge: 1 (1 judge failed: Overloaded)." in report.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("labels", "constant", "right"),
+    [("ssu", "safe", 2 / 3), ("suu", "unsafe", 2 / 3), ("su", "safe", 0.5), ("ss", "safe", 1.0), ("uu", "unsafe", 1.0)],
+)
+def test_the_constant_verdict_is_that_of_most_labels(file, labels, constant, right):
+    words = {"s": "safe", "u": "unsafe"}
+    rows = [{"query": f"q{n}", "human": words[label], "judge": "safe"} for n, label in enumerate(labels * 6)]
+    numbers = numbers_of(file(rows))
+
+    assert (numbers.constant, numbers.constant_accuracy.estimate) == (constant, pytest.approx(right))
+
+
+def test_the_receipt_has_the_columns_of_the_file_alone_and_words_of_verdicts_and_labels(file):
+    without_query = numbers_of(file([{"human": row["human"], "judge": row["judge"]} for row in ROWS])).receipt
+
+    assert [column.column for column in without_query.columns] == ["judge", "human"]
+    assert {(word.column, word.word) for word in without_query.words} == {
+        (column, word) for column in ("judge", "human") for word in ("safe", "unsafe")
+    }
