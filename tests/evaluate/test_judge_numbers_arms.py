@@ -1,7 +1,11 @@
+from itertools import combinations
+
 import pytest
+from tests.support.worlds import CLEAR, World
 
 from casewise.api import judge, report
-from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.judge_numbers import arm_table
+from casewise.evaluate.judged_runs import ReportOptions, read_runs
 from casewise.judges.plan import ablation_arms
 from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.reports.document import Forest
@@ -15,6 +19,34 @@ def reads_the_recipient_only(query, context):
 @pytest.fixture(scope="module")
 def ablated():
     return report(judge("demo", "fake/rehearsal", arms=ablation_arms("groups")))
+
+
+def values(folder, *arms):
+    """The worths of a judge that answers where the recipient is a nurse, over four queries whose labels follow the recipient."""
+    benchmark = World("few", CLEAR * 4, {}).benchmark
+    run = judge(benchmark, lambda query, context: "nurse" in str(context), elicitations="binary", arms=arms, out=folder)
+    table = arm_table(read_runs([run], benchmark=benchmark), ReportOptions())
+    rows = table.filter(table["metric"] == "accuracy").select("worth", "part", "estimate").rows()
+    return {(worth, part): pytest.approx(estimate) for worth, part, estimate in rows}
+
+
+def test_the_worth_of_a_part_is_the_accuracy_that_is_lost_without_it(tmp_path):
+    parts = ("sender", "recipient", "transmission_principle")
+    whole = values(tmp_path / "all", *ablation_arms("groups"))
+
+    assert {part: estimate for (worth, part), estimate in whole.items() if worth == "shapley"} == {
+        "sender": 0.0,
+        "recipient": 0.5,
+        "transmission_principle": 0.0,
+    }
+    assert {part: estimate for (worth, part), estimate in whole.items() if worth == "left out"} == {
+        "the whole context": 0.5,
+        **{part: 0.5 if part == "recipient" else 0.0 for part in parts},
+        **{", ".join(pair): 0.5 if "recipient" in pair else 0.0 for pair in combinations(parts, 2)},
+    }
+    some = values(tmp_path / "some", FULL, NO_CONTEXT, Arm.without("recipient"))
+    assert some == {("left out", "recipient"): 0.5, ("left out", "the whole context"): 0.5}
+    assert values(tmp_path / "one", NO_CONTEXT, Arm.without("recipient")) == values(tmp_path / "full", FULL) == {}
 
 
 @pytest.mark.slow
