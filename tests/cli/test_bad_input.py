@@ -98,6 +98,10 @@ BAD_COMMANDS = [
         "no item of the benchmark 'demo' has an id that begins with 'zzz'; give an item's id",
     ),
     (("show", "demo", "0"), "ids that begin with '0'"),
+    (
+        ("decider", "ask", "file", "hello"),
+        "casewise decider ask takes no further argument 'hello'; casewise decider ask --help shows what it takes",
+    ),
     (("show", "demo", "9" * 5000), "no item of the benchmark 'demo'"),
     (("data", "fetch", "mnist"), "no public benchmark is called 'mnist'; casewise data list shows all"),
     (("judge", "demo", "--judge", "gtp-4"), "constant:safe, constant:unsafe, constant:intended"),

@@ -4,11 +4,12 @@ import hashlib
 import unicodedata
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from casewise.records import Provenance, Query, Rating, ShortRepr
 from casewise.records.base import (
@@ -21,6 +22,7 @@ from casewise.records.base import (
     problems,
     short_repr,
 )
+from casewise.storage.files import first_problem
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -172,6 +174,21 @@ def test_problems_name_the_place_the_problem_and_the_value():
     assert problems_of({"age": 3}) == ["name is missing"]
     assert problems_of(3, "the tree") == ["the tree: Input should be a valid dictionary or instance of Tree (it is 3)"]
     assert problems_of(3) == ["Input should be a valid dictionary or instance of Tree (it is 3)"]
+
+
+class Even(BaseModel):
+    size: Annotated[int, AfterValidator(lambda size: size if size % 2 == 0 else refuse_odd(size))]
+
+
+def refuse_odd(size):
+    raise ValueError(f"Value error, as they say: {size} is odd")
+
+
+def test_the_words_of_a_validator_are_taken_from_its_error_and_not_from_a_sentence():
+    with pytest.raises(ValidationError) as caught:
+        Even.model_validate({"size": 3})
+    assert problems(caught.value, Even) == ["size: Value error, as they say: 3 is odd (it is 3)"]
+    assert first_problem(caught.value) == "'size': Value error, as they say: 3 is odd"
 
 
 def test_names_that_are_not_known_come_first_with_the_nearest_name_of_their_place():

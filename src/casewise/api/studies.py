@@ -166,11 +166,11 @@ class RestoredBackup:
 
 
 def restore_backup(file: Path, database: str | None, *, erasures: Path | None = None) -> RestoredBackup:
-    """Read a backup into a new, empty database, and erase again everybody who was erased after it was written.
+    """Read a backup into a new, empty database, and erase again each person who was erased after it was written.
 
     `erasures`: the list of erasures; by default the one of the database, or one beside the backup.
 
-    Raises ConfigurationError: the backup holds people of a study, and the list is not there: whether somebody was erased
+    Raises ConfigurationError: the backup holds people of a study, and the list is not there: whether a person was erased
     is then not known; DataError: the backup or the list was changed.
     """
     settings = from_environment(database=database)
@@ -202,7 +202,7 @@ def restore_backup(file: Path, database: str | None, *, erasures: Path | None = 
 class Study:
     """A study by its file, and its round of one phase in a database.
 
-    Whatever is asked of the round raises `StudyError` where there is no such phase, no such round in the database, or nobody
+    Each method about the round raises `StudyError` where there is no such phase, no such round in the database, or no person
     of a given number in it.
     """
 

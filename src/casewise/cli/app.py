@@ -19,6 +19,7 @@ from cyclopts import (
     Parameter,
     RepeatArgumentError,
     UnknownOptionError,
+    UnusedCliTokensError,
 )
 from cyclopts.annotations import resolve_optional
 
@@ -175,6 +176,9 @@ def error_message(error: Exception) -> str:
     """Return the message of an error in the command line or in the data."""
     if isinstance(error, MissingArgumentError) and error.argument:
         return f"{error.argument.name} is missing; {command_of(error)} --help explains it"
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        command = command_of(error)
+        return f"{command} takes no further argument {error.unused_tokens[0]!r}; {command} --help shows what it takes"
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given more than once; it takes one value"
     if isinstance(error, UnknownOptionError):
@@ -185,9 +189,10 @@ def error_message(error: Exception) -> str:
     if isinstance(error, CycloptsError) and isinstance(error.__cause__, ValueError) and error.argument is not None:
         import pydantic
 
+        from casewise.records.base import reason_of
+
         if isinstance(error.__cause__, pydantic.ValidationError):
-            reason = error.__cause__.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-            return f"{error.argument.name}: {reason}"
+            return f"{error.argument.name}: {reason_of(error.__cause__.errors(include_url=False)[0])}"
     return str(error)
 
 

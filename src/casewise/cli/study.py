@@ -520,7 +520,7 @@ def person(
     number
         The annotator's number in the study; with --forget also the recruiter's id of the person.
     leave_out
-        Exclude the annotator for this reason. The reason is stored, so name nobody in it. The slots open again, and
+        Exclude the annotator for this reason. The reason is stored, so name no person in it. The slots open again, and
         reports give results with and without these ratings.
     take_in
         Include an excluded annotator again, for this reason. Ratings whose slots are filled by now stay excluded.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
+from pydantic_core import ErrorDetails
 
 from casewise.errors import DataError, did_you_mean
 
@@ -206,6 +207,12 @@ def read_record(path: Path, kind: type[M], title: str) -> M:
         raise DataError(path, None, problems(error, kind)[0]) from error
 
 
+def reason_of(problem: ErrorDetails) -> str:
+    """Return what a validation says of a value: the message of the `ValueError` that a validator raised, else pydantic's."""
+    raised = problem.get("ctx", {}).get("error")
+    return str(raised) if isinstance(raised, ValueError) else problem["msg"]
+
+
 def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> list[str]:
     """Return the problems that a validation found: the place, the problem, and the value where there is one.
 
@@ -214,7 +221,7 @@ def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> 
     lines = []
     for problem in sorted(error.errors(include_url=False), key=lambda entry: entry["type"] != "extra_forbidden"):
         steps = problem["loc"]
-        where, text = ".".join(map(str, steps)) or whole, problem["msg"].removeprefix("Value error, ")
+        where, text = ".".join(map(str, steps)) or whole, reason_of(problem)
         if problem["type"] == "extra_forbidden":
             lines.append(f"{where} is not known{did_you_mean(str(steps[-1]), field_names(kind, steps[:-1]))}")
             continue

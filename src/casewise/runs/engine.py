@@ -33,7 +33,7 @@ class Ask(Protocol):
 
     @property
     def attempt(self) -> int:
-        """Its number, from 0."""
+        """The number of the attempt, from 0."""
 
     @property
     def key(self) -> Key:

@@ -132,7 +132,7 @@ SECRET_TEXTS: dict[str, re.Pattern[str]] = {
 
 @dataclass
 class Mask:
-    """Replaces secrets, and counts them by kind."""
+    """A mask that replaces secrets, and counts them by kind."""
 
     found: Counter[str] = field(default_factory=Counter)
 

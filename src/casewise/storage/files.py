@@ -19,7 +19,7 @@ import platformdirs
 from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.records.base import Record
+from casewise.records.base import Record, reason_of
 from casewise.text import count_of
 
 # Writing so that a reader finds the old file or the new one, and never half of one.
@@ -272,11 +272,10 @@ def first_problem(error: ValidationError, *, above: str = "") -> str:
 
     `above` is where the value that was validated stands itself.
     """
-    first = error.errors(include_url=False, include_context=False)[0]
+    first = error.errors(include_url=False)[0]
     steps = [str(step) for step in first["loc"] if not UNION_MEMBER.match(str(step))]
     where = repr(".".join([above, *steps] if above else steps))
-    problem = first["msg"].removeprefix("Value error, ")
-    value = first["input"]
+    problem, value = reason_of(first), first["input"]
     if first["type"] in {"missing", "value_error"} or isinstance(value, (dict, list)):
         return f"{where}: {problem}" if steps or above else problem
     return f"{where} is {shortened_json(value)}: {problem}" if steps or above else f"{shortened_json(value)}: {problem}"

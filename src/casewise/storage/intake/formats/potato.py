@@ -147,7 +147,7 @@ def files_of_people(folder: GivenFile) -> list[Any]:
 
 
 def read_folder(folder: GivenFile) -> Table:
-    """Return the answers of everybody in an output folder; a person with both files is read from the state.
+    """Return the answers of all annotators in an output folder; a person with both files is read from the state.
 
     Raises DataError: no person has answered.
     """
