@@ -6,7 +6,9 @@ import gc
 import itertools
 import math
 import os
+import sys
 from collections.abc import Generator, Iterator
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import hypothesis
@@ -84,7 +86,16 @@ def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         patch.setenv(name, str(home))
     patch.setenv("COLUMNS", "100")
+    patch.setattr("casewise.plugins.entry_points", entry_points_of_tests)
     patch.chdir(home)
+
+
+def entry_points_of_tests(*, group: str) -> list[EntryPoint]:
+    """The entry points that tests install; those of packages beside casewise in this environment would change what it prints."""
+    points = entry_points(group=group)
+    return [
+        point for point in points if point.dist and not Path(str(point.dist.locate_file(""))).is_relative_to(sys.prefix)
+    ]
 
 
 @pytest.fixture(scope="session")
