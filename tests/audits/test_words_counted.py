@@ -19,10 +19,12 @@ from casewise.audits.words import (
     interval_width,
     shortcut,
     subset_rows,
+    telling_phrases,
     vocabulary,
 )
 from casewise.errors import BenchmarkError
 from casewise.stats.estimates import Estimate
+from casewise.stats.words import PhraseCounts
 
 
 def subject_with(rows, baseline, **known) -> Subject:
@@ -62,6 +64,18 @@ def test_only_rows_with_a_label_and_a_prediction_are_compared_with_the_better_co
     assert (whole.constant, whole.gain) == pytest.approx((6 / 9, 2 / 9))
     assert (half.constant, half.gain) == pytest.approx((3 / 6, 2 / 6 + 3 / 6 - 3 / 6))
     assert gain_over_constant(subject, np.where(np.isnan(values), NAN, 0.1)).z == 0.0, "nothing gained, nothing spread"
+
+
+def test_the_z_of_a_gain_is_by_the_grouping_over_which_it_varies_most():
+    """Four of eight items gain one each: over the items z is √7, over two groups, of which one has them all, it is 1."""
+    each, two = np.arange(8), np.arange(8) // 4
+    right = np.where(each < 4, 0.9, 0.1)
+    found = [
+        gain_over_constant(subject_with(labelled(4, 8), [NAN], groupings=groupings), right).z
+        for groupings in ((each,), (two,), (each, two), (two, each))
+    ]
+
+    assert found == pytest.approx([np.sqrt(7), 1, 1, 1])
 
 
 # Constants and baselines.
@@ -126,6 +140,16 @@ def test_words_that_alone_give_the_labels_are_a_finding_with_what_was_held_out()
     assert (finding.evidence["phrases_for_safe"], finding.evidence["phrases_for_unsafe"]) == (["a nurse"], ["a thief"])
     assert finding.evidence["gain"] == pytest.approx(0.45)
     assert none.findings == []
+
+
+def test_the_phrases_that_tell_most_are_those_of_either_label_with_their_coefficients():
+    words = ["cruel", "kind"] * 20
+    subject = Subject(benchmark_of([Row(f"q{n}", True, (n % 2,), words=word) for n, word in enumerate(words)]))
+    for_safe, for_unsafe = telling_phrases(subject, lambda: PhraseCounts.from_texts(words))
+
+    assert (for_safe[0]["text"], for_unsafe[0]["text"]) == ("kind", "cruel")
+    assert for_safe[0]["coefficient"] == pytest.approx(-for_unsafe[0]["coefficient"], rel=1e-3)
+    assert for_safe[0]["coefficient"] > 0
 
 
 def exchanged(n, *, usual_right=36, moved_right=4) -> tuple[list[Row], np.ndarray]:

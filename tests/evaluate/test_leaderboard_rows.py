@@ -76,6 +76,14 @@ def test_judges_stand_by_their_accuracy_and_one_that_is_mostly_unscored_has_no_r
     assert (good.source, good.cost_usd, good.value("no such metric")) == (str(folders["good"]), None, None)
 
 
+def test_a_judge_that_decides_half_of_the_items_is_ranked_and_one_that_decides_fewer_is_not(tmp_path):
+    judges = {"half": ("s", "?") * 4, "fewer": ("s",) * 3 + ("?",) * 5}
+    world = World("halves", ("sssss", "uuuuu") * 4, judges)
+    rows = leaderboard([*world.runs(tmp_path).values()], benchmark=world.benchmark).rows
+
+    assert {str(each.name): each.best_rank for each in rows} == {"half (binary)": 1, "fewer (binary)": None}
+
+
 def test_a_row_has_the_errors_and_the_distance_from_the_lowest_cross_entropy(board):
     bold = board.rows[2]
 

@@ -180,7 +180,7 @@ def test_a_grader_finds_its_grade_of_a_reply(folder):
 
 
 def test_replies_that_a_grader_has_not_graded_are_counted(folder, tmp_path):
-    texts = iter([*TEXTS, "More.", "And more."])
+    texts = iter([*TEXTS, "More.", "And more.", "Later."])
     model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
     options = CollectOptions(limits=Limits(concurrency=1), seed=7)
     found = casewise.collect("demo", model, out=tmp_path / "r", selection=Selection(limit=6), options=options)
@@ -199,6 +199,8 @@ def test_replies_that_a_grader_has_not_graded_are_counted(folder, tmp_path):
     (behaviour,) = read_behaviours(found.path)
     assert behaviour.notes[-1] == "keywords has not graded 2 of 8 replies, whose texts were discarded."
     assert behaviour.rows["does"].to_list()[:2] == ["answers", "refuses"]
+    casewise.collect("demo", model, out=tmp_path / "r", selection=Selection(limit=9), options=options)
+    assert not has_discarded_texts(found.path), "one text is there to be graded"
 
 
 def test_a_folder_without_replies_says_how_to_resume(tmp_path):
