@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
@@ -15,7 +16,7 @@ from casewise.errors import ConfigurationError
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import path_of
 from casewise.studies.ratings_source import read_ratings
-from casewise.studies.rounds import set_state
+from casewise.studies.rounds import READ_ANEW_S, closed_conditions, round_state, set_state
 
 
 @pytest.fixture
@@ -49,6 +50,54 @@ def test_an_item_is_shown_as_people_see_it_and_nothing_on_it_can_be_sent(owner, 
     assert "The situation" in answered.text
     assert answered.headers["content-security-policy"].endswith("; sandbox allow-same-origin")
     page(owner, study, "/items/nothing", status=404)
+
+
+@pytest.mark.parametrize(("asked", "shown", "n"), [("", 1, 5), ("0", 1, 5), ("2", 2, 3), ("9", 2, 3), ("two", 1, 5)])
+def test_a_long_list_of_items_has_pages(owner, study, monkeypatch, asked, shown, n):
+    monkeypatch.setattr("casewise.web.study_owner.ITEMS_A_PAGE", 5)
+    found = page(owner, study, f"/items?page={asked}")
+
+    assert f"Page {shown} of 2" in found
+    assert found.count(f'href="/studies/{study.id}/items/i_') == n
+
+
+def test_a_round_is_paused_and_opened_again_but_not_before_every_server_has_read_an_amendment(app, study):
+    olga, at = signed_in(app, "Olga", Role.OWNER), f"/studies/{study.id}"
+
+    def change(state):
+        answered = olga.send(f"{at}/state", on=at, state=state)
+        with study.read(app.state.database) as live:
+            return answered.status_code, round_state(live), answered.text
+
+    status, state, told = change("nonsense")
+    assert (status, state, "A study can be open, paused, closed." in told) == (400, "open", True)
+    assert change("paused")[:2] == (303, "paused")
+    with study.write(app.state.database, app.state.clock()) as live:
+        live.note("amended", by="owner", detail={"why": "too few", "changes": []})
+    status, state, told = change("open")
+    assert (status, state, f"Open it again in {READ_ANEW_S + 5:.0f} seconds." in told) == (409, "paused", True)
+    later = app.state.clock() + timedelta(seconds=READ_ANEW_S + 5)
+    app.state.clock = lambda: later
+    assert change("open")[:2] == (303, "open")
+
+
+def test_the_owner_of_a_round_closes_one_condition_and_opens_it_again(app, study):
+    olga, at, seen = signed_in(app, "Olga", Role.OWNER), f"/studies/{study.id}", []
+    for state in ("closed", "open"):
+        answered = olga.send(f"{at}/conditions", on=at, condition="no_context", state=state)
+        with study.read(app.state.database) as live:
+            seen.append((answered.headers["location"], set(closed_conditions(live))))
+
+    assert seen == [(at, {"no_context"}), (at, set())]
+
+
+def test_the_people_of_another_round_have_no_page_in_this_one(app, owner, study):
+    other = opened(app.state.database, design(name="coffee"))
+    who = begun(app.state.database, other, "ann")
+
+    assert owner.get(f"/studies/{other.id}/people/{who}").status_code == 200
+    page(owner, study, f"/people/{who}", status=404)
+    page(owner, study, "/people/nobody", status=404)
 
 
 def test_how_people_decide_is_shown_once_the_round_is_closed_split_items_first(app, owner, study):

@@ -64,6 +64,7 @@ def test_many_are_left_out_and_taken_in_at_once_with_a_reason_for_each(app, owne
 
     lacks_why = owner.send(path, action="void", why=" ", **ticked)
     assert (lacks_why.status_code, lacks_why.text.count(" checked")) == (400, 2)
+    assert "Give a reason: it is kept, and every report shows results with and without these people." in lacks_why.text
     lacks_people = owner.send(path, action="void", why="agents")
     assert lacks_people.status_code == 400
     assert 'name="why" value="agents"' in lacks_people.text
@@ -112,6 +113,16 @@ def test_from_an_annotator_to_the_submission_and_back_and_the_look_is_on_record(
     with store.read() as connection:
         looks = connection.scalars(select(tables.events.c.kind).where(tables.events.c.annotator_id == who.id)).all()
     assert looks == ["consented", "looked up"]
+
+
+def test_a_recruiter_other_than_prolific_has_no_page_of_submissions_there(app, owner):
+    study = opened(app.state.database, design())
+    with study.write(app.state.database, START) as live:
+        who = admit(live, RecruiterIds("person-1", "study-1", "submission-1"), vault=app.state.vault)
+    assert who is not None
+    page = owner.send(f"/studies/{study.id}/people/{who.id}/recruiter", on=f"/studies/{study.id}/people")
+
+    assert ("submission-1" in page.text, "app.prolific.com" in page.text) == (True, False)
 
 
 def test_the_rounds_page_says_what_was_amended(app, owner):
