@@ -8,7 +8,6 @@ import hmac
 import secrets
 from functools import cache, lru_cache
 from typing import Annotated
-from urllib.parse import parse_qsl
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
@@ -77,7 +76,6 @@ def set_cookie(request: Request, response: Response, name: str, value: str, *, l
 # What a form says that was sent.
 
 
-URLENCODED = "application/x-www-form-urlencoded"
 READ_FORM = "casewise.form"
 
 
@@ -85,11 +83,8 @@ async def sent_form(request: Request) -> dict[str, str]:
     """Return the texts of the form that was sent, the last of each name; files are ignored. It is read once a request."""
     form: dict[str, str] | None = request.scope.get(READ_FORM)
     if form is None:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == URLENCODED:
-            form = dict(parse_qsl((await request.body()).decode("latin-1"), keep_blank_values=True))
-        else:
-            async with request.form() as sent:  # and closes its files
-                form = {name: value for name, value in sent.multi_items() if isinstance(value, str)}
+        async with request.form() as sent:  # and closes its files
+            form = {name: value for name, value in sent.multi_items() if isinstance(value, str)}
         request.scope[READ_FORM] = form
     return form
 
