@@ -52,7 +52,6 @@ def test_a_stated_encoding_is_taken_and_its_mark_is_no_text(given):
         (b"a\nb\nc\0", {}, DataError, 3, "holds a NUL character; it is no text, or was damaged"),
         (codecs.BOM_UTF16_LE + b"q", {}, DataError, None, "begins as UTF-16 and is none"),
         (b"a\nb\xe4", {"encoding": "utf-8"}, DataError, 2, "is no utf-8: "),
-        (b"a,b", {"encoding": "punycode"}, DataError, None, "is no punycode: "),
         (b"a", {"encoding": "undefined"}, DataError, None, "is no undefined: "),
         (b"a", {"encoding": ""}, ConfigurationError, None, "no encoding is called ''"),
         (b"a", {"encoding": "latin-99"}, ConfigurationError, None, "no encoding is called 'latin-99'"),
