@@ -80,6 +80,12 @@ def test_a_torn_step_is_cut_off_by_its_own_session_and_passed_over_by_a_reader(l
     assert log.path.read_bytes() == whole
 
 
+def test_a_job_whose_first_step_is_lost_is_refused_as_its_cost_is_unknown(log):
+    (log.folder / BATCHES).write_text(event("seen", n_done=7).model_dump_json() + "\n")
+    with pytest.raises(DataError, match="the first step of the job 'ab-1' is 'seen' and not 'intended'"):
+        JobLog.read(log.folder)
+
+
 def test_a_step_that_is_none_is_named(log):
     log.path.write_text('{"job":"ab-1"}\n')
 
@@ -118,6 +124,7 @@ def test_results_that_break_off_are_not_kept(log):
 
 
 def test_discarded_results_leave_the_steps(log):
+    log.note(event("intended"))
     log.note(event("ended"))
     kept(log, "ab-1", ("ab-x", 200, "a reply"))
 

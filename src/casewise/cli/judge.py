@@ -166,7 +166,7 @@ def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
         show((api.leaderboards(*paths) if several else api.compare(*paths)).document)
 
 
-def runs_json(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> Any:
+def runs_json(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> dict[str, Any]:
     """Return the summaries of runs by judge or, where there are several benchmarks, by benchmark and judge."""
     summaries: dict[str, dict[str, Any]] = {}
     for run, plan in zip(runs, planned, strict=False):

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from casewise.errors import DataError
 from casewise.records.base import Record
 from casewise.storage.files import append_line, read_jsonl, replacing
 from casewise.storage.run_folder import cut_torn_line
@@ -120,6 +121,11 @@ class JobLog:
         return next(iter(self.jobs), secrets.token_hex(4)).partition("-")[0]
 
     def step(self, event: JobEvent) -> BatchJob:
+        if event.job not in self.jobs and event.stage != "intended":
+            problem = (
+                f"the first step of the job {event.job!r} is {event.stage!r} and not 'intended'; restore the whole log"
+            )
+            raise DataError(self.path, None, problem)
         job = self.jobs.setdefault(event.job, BatchJob(event.job, event))
         job.step(event)
         return job
