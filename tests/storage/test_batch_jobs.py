@@ -131,4 +131,4 @@ def test_discarded_results_leave_the_steps(log):
     discard_results(log.folder)
 
     assert list(log.places("ab-1")) == []
-    assert [json.loads(line)["stage"] for line in log.path.read_text().splitlines()] == ["ended"]
+    assert [json.loads(line)["stage"] for line in log.path.read_text().splitlines()] == ["intended", "ended"]
