@@ -109,7 +109,7 @@ def replies(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_replies_are_held_against_replies_by_both_policies(replies):
+def test_replies_are_compared_with_replies_by_both_policies(replies):
     result = run(
         "gate",
         replies / "after",
@@ -128,7 +128,7 @@ def test_replies_are_held_against_replies_by_both_policies(replies):
 
 
 @pytest.mark.slow
-def test_replies_can_be_held_against_themselves_and_not_against_a_judge(replies, runs):
+def test_replies_can_be_compared_with_themselves_and_not_with_a_judge(replies, runs):
     itself = run("gate", replies / "after", "--baseline", replies / "after", "--max-drop", "accuracy=0.3")
     other = run("gate", replies / "after", "--baseline", runs / "safe", "--max-drop", "accuracy=0.3")
 

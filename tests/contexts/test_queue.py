@@ -302,7 +302,7 @@ def test_who_wrote_a_context_anew_leaves_it_to_two_others_where_there_are_two(st
         assert review_statistics(read_record(connection, here.draft)).own_words.count == 1
 
 
-def test_next_goes_round(store):
+def test_after_the_last_context_that_waits_comes_the_first(store):
     here = room(store)
 
     with store.read() as connection:

@@ -518,7 +518,7 @@ def test_replies_are_matched_by_policy_and_by_the_graders_that_graded_both():
     assert list(matched(*graded("old", "g"), *graded("old", "g"))) == ["strict", "lenient"], "a run beside itself"
 
 
-def test_replies_cannot_be_held_against_a_judge_or_another_graders_replies():
+def test_replies_cannot_be_compared_with_a_judge_or_another_graders_replies():
     for other in (graded("new"), graded("new", "h")):
         with pytest.raises(ConfigurationError, match="old and new cannot be compared: both have to be judges' runs"):
             matched(*graded("old", "g"), *other)

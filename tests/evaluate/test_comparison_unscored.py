@@ -78,7 +78,7 @@ def test_a_run_that_lacks_more_than_is_allowed_does_not_pass_under_any_policy(ru
 
 
 @pytest.mark.slow
-def test_it_passes_where_so_many_are_allowed_and_is_held_against_what_both_scored(runs):
+def test_it_passes_where_so_many_are_allowed_and_is_compared_with_what_both_scored(runs):
     found = casewise.gate(runs["some"], runs["whole"], max_drop={"accuracy": 0.5}, max_unscored=0.5, options=EXCLUDE)
 
     assert found.decision == "pass"

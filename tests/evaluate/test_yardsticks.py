@@ -123,7 +123,7 @@ def test_few_items_have_no_baseline_and_say_why():
     assert "There is no baseline of words alone" in why.text
 
 
-def test_all_are_held_against_as_many_people_as_one_person_is(reference_scores):
+def test_all_are_compared_with_as_many_people_as_one_person_is(reference_scores):
     subject = reference_scores.subject
     found = against(reference_scores, np.ones(120))
     draws = np.random.default_rng(4).hypergeometric(

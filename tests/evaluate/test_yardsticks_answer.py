@@ -272,7 +272,7 @@ def runs(tmp_path_factory):
     return read_runs([*folders.values()], benchmark=WORLD.benchmark)
 
 
-def test_a_judge_and_one_person_are_held_against_the_majority_of_the_others(runs):
+def test_a_judge_and_one_person_are_compared_with_the_majority_of_the_others(runs):
     good, half = (agreement_with_others(runs, series) for series in runs.series)
 
     # of five that agree all others do; of four and one, and of three and two, the others of the odd one out are against it

@@ -73,7 +73,7 @@ def test_one_more_person_is_known_less_well_where_it_is_known_who_voted(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("votes", [5, 12, 20])
-def test_a_judge_and_one_person_are_held_against_as_many_others(votes, tmp_path):
+def test_a_judge_and_one_person_are_compared_with_as_many_others(votes, tmp_path):
     benchmark = benchmark_of(crowd(np.random.default_rng(1), votes=votes, queries=40))
     judge(benchmark, "constant:safe", out=tmp_path / "run")
     found = JudgeNumbers.from_runs([tmp_path / "run"], benchmark=benchmark)

@@ -278,7 +278,7 @@ def test_a_judge_at_the_margin_passes_in_one_of_twenty_of_the_smallest_worlds(qu
     assert passes / 500 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 500)
 
 
-def test_few_queries_that_lean_are_held_against_limits_that_know_it():
+def test_few_queries_that_lean_are_compared_with_limits_that_know_it():
     rng = np.random.default_rng(5)
     for _ in range(60):
         rate, safe, votes, query = new_person_crowd(rng, queries=20)

@@ -95,7 +95,7 @@ def test_one_person_flips_as_often_as_two_votes_drawn_at_random():
     assert found.person_false_flips.estimate is None
 
 
-def test_one_person_is_held_against_the_others_alone():
+def test_one_person_is_compared_with_the_others_alone():
     """2 of 3 and 1 of 3: only where the odd one out is left out on both do the others have majorities."""
     sample = sample_of([1, 0], [1, 0], rate=[2 / 3, 1 / 3], cluster=[0, 0], n_votes=3)
     found = some(pair_results(sample, pairs_of(1)))

@@ -304,7 +304,7 @@ def test_without_a_label_nothing_is_known_of_a_chatbot_that_does_one_thing():
     assert (unlabelled.always_answer, unlabelled.always_refuse) == (None, None)
 
 
-def test_a_grader_is_held_against_peoples_labels_of_the_replies_that_it_graded():
+def test_a_grader_is_compared_with_peoples_labels_of_the_replies_that_it_graded():
     people: Any = {
         ("i0", "full", 0): Counter({"answers": 2, "refuses": 1}),
         ("i1", "full", 0): Counter({"answers": 1}),

@@ -112,7 +112,7 @@ def test_changes_by_chance_are_many_and_hardly_one_is_confirmed(numbers):
 
 
 @pytest.mark.slow
-def test_an_attacker_of_a_real_run_is_held_against_its_control():
+def test_an_attacker_of_a_real_run_is_compared_with_its_control():
     run = casewise.attack(DEMO, Noisy(), attacker="fake/rehearsal", adaptive=api.AdaptiveAttack(turns=4), noise="none")
     found = casewise.robustness(run)
 

@@ -346,7 +346,7 @@ def adapted(turns, control, *changed, safe=np.zeros(12), towards="safe") -> Adap
     )
 
 
-def test_an_attacker_is_held_against_its_control_on_the_items_that_the_judge_had_right():
+def test_an_attacker_is_compared_with_its_control_on_the_items_that_the_judge_had_right():
     found = adapted({1: turn([0, 1, 2, 11], confirmed=[0, 1, 11])}, {1: turn([0], confirmed=[0])})
 
     assert [one.estimate for one in found.by_turn] == [pytest.approx(2 / 6)]
@@ -374,7 +374,7 @@ def test_each_change_is_to_be_asked_again_as_often_as_any_was():
     assert found.unfinished == 2
 
 
-def test_an_attacker_that_has_turned_every_item_is_held_against_all_turns_of_its_control():
+def test_an_attacker_that_has_turned_every_item_is_compared_with_all_turns_of_its_control():
     found = adapted({1: turn(range(12), confirmed=range(12))}, {1: turn(), 2: turn([0], confirmed=[0])})
 
     assert found.unfinished is None
@@ -424,7 +424,7 @@ def test_an_attacker_towards_unsafe_is_about_the_items_that_people_answer():
     assert (found.by_turn[0].estimate, found.n_changed, found.n_right) == pytest.approx((1 / 6, 2, 1))
 
 
-def test_the_attackers_of_a_run_are_held_against_the_neutral_statements_of_their_own_channel():
+def test_the_attackers_of_a_run_are_compared_with_the_neutral_statements_of_their_own_channel():
     def at(who, channel, *confirmed):
         of_arm: Any = parse_arm("full")
         named: Any = SimpleNamespace(model=who, channel=channel, direction="safe", defence="none", number=1)
