@@ -62,6 +62,7 @@ def test_a_list_has_pages_of_fifty_items_and_always_a_first(viewed, asked, page,
     values = list_values(state, query, select_items(viewed.table, query, tagged={}))
 
     assert (values["page"], values["pages"]) == (page, pages)
+    assert values["wanted"].page == 1, "another filter begins at its first page"
     assert [row["place"] + 1 for row in values["rows"]] == [*shown]
 
 
