@@ -218,7 +218,7 @@ def written(path: Names, value: Any) -> str:
         return p_value(value)
     if not NO_SHARES.intersection(path):
         return points(value) if path[-1] == "gain" else percent(value)
-    return f"{value:.2g}" if value and abs(value) < 0.001 else f"{value:,.3g}"
+    return number(value, digits=0) if abs(value) >= 100 else f"{value:.3g}"
 
 
 def key_blocks(part: Part) -> Iterator[Block]:
