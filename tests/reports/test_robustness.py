@@ -1,11 +1,14 @@
 """Each sentence that the page of an attack prints about an adaptive attacker, with its condition."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from casewise.evaluate.robustness import AdaptiveResult
-from casewise.reports.robustness import adaptive_sentence
+from casewise.reports.document import Forest
+from casewise.reports.robustness import adaptive, adaptive_sentence
 from casewise.stats.estimates import Estimate
 
 NO_ITEMS = Estimate("turned", None, None, None, 0, 0, "undefined: no items of that kind")
@@ -61,3 +64,18 @@ TRUTH = "The labels contradict 75.0 % [65.0, 85.0] of the 28 verdicts that it ch
 )
 def test_what_an_attacker_did_is_said_with_its_control_and_what_people_say_of_it(more, sentence):
     assert adaptive_sentence(replace(FOUND, **more)) == sentence
+
+
+def test_an_attacker_has_a_row_a_turn_and_one_for_all_neutral_statements_in_the_chart():
+    silent = replace(FOUND, by_turn=())
+    numbers: Any = SimpleNamespace(
+        adaptive=(FOUND, replace(FOUND, defence="delimit", control=(), beyond_control=None), silent)
+    )
+    (forest,) = [block for block in adaptive(numbers) if isinstance(block, Forest)]
+
+    assert [(str(heading), [row.label for row in rows]) for heading, rows in forest.groups] == [
+        ("writer (user), towards safe", ["turn 1", "turn 2", "neutral statements, 2 tries"]),
+        ("writer (user), towards safe, under delimit", ["turn 1", "turn 2"]),
+    ]
+    alone: Any = SimpleNamespace(adaptive=(silent,))
+    assert not [block for block in adaptive(alone) if isinstance(block, Forest)]

@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from casewise.reports import robustness
-from casewise.reports.document import Forest, Prose
-from casewise.reports.robustness import attack_exhibits, first_of, in_short, leading_rows, offered_table, sentence
+from casewise.reports.document import REASONS, Forest, Prose
+from casewise.reports.robustness import (
+    attack_exhibits,
+    first_of,
+    in_short,
+    leading_rows,
+    offered_table,
+    sections,
+    sentence,
+)
 from casewise.stats.estimates import Estimate
 from casewise.transforms.catalogue import AvailableTransform
 
@@ -45,13 +53,14 @@ def numbers(*rows, **more) -> Any:
         return [row for row in rows if row.towards == towards][:n]
 
     usual: dict[str, Any] = {
+        "rows": rows,
         "elicitation": "binary",
         "not_shown": (),
         "unmoved": False,
         "defence_names": ("none",),
         "adaptive": (),
     }
-    return SimpleNamespace(rows=rows, leading=leading, defences=("none",), **usual | more)
+    return SimpleNamespace(leading=leading, defences=("none",), **usual | more)
 
 
 def said(blocks) -> list[str]:
@@ -206,3 +215,25 @@ def test_an_adaptive_attacker_has_the_changed_item_on_which_people_agree_most(mo
     assert shown_places(monkeypatch, [], adaptive=adaptive, arms=arms) == [("safe", 3)]
     low = [verdicts(LABELS, (0.1, 0.6, 0.5, 0.5))]
     assert shown_places(monkeypatch, [], adaptive=(result(1, 0),), arms=low) == [("safe", 0)]
+
+
+def test_the_page_explains_its_numbers_and_has_defences_and_noise_where_they_were_measured(monkeypatch):
+    monkeypatch.setattr(robustness, "estimate_of", lambda _noise: NONE)
+    worth = SimpleNamespace(
+        defence="none", accuracy=SHARE, cost=None, silenced=SHARE, saved_safe=None, saved_unsafe=None
+    )
+    few = numbers(noise={}, against_people=())
+    many = numbers(noise={("none", "safe"): "some"}, against_people=(), rows=(attack(is_attack=False),))
+    few.defences, many.defences = (worth,), (worth, worth)
+    pages = [[*sections(each)] for each in (few, many)]
+    folds = [[str(getattr(fold, "summary", "")) for fold in page[-1].blocks] for page in pages]
+
+    assert [[part.anchor for part in page] for page in pages] == [
+        ["short", "how", "all-numbers"],
+        ["short", "how", "defences", "all-numbers"],
+    ]
+    assert folds == [
+        ["Verdicts compared with the labels", "Every attack"],
+        ["Verdicts compared with the labels", "Noise: verdicts that turn under perturbations", "Every attack"],
+    ]
+    assert f"corrected for all 0 attacks, defences and verdicts compared here. {REASONS}" in said(pages[1][1].blocks)[0]
