@@ -46,6 +46,8 @@ def test_a_parameter_has_its_words_its_change_and_the_findings_about_it_alone(he
         *(True, True),
     )
     assert (place["now"], place["original"], place["changed"]) == (*[FIELDS["sender.platform_type"]] * 2, False)
+    assert [field["name"] for field in shown["groups"]["Also"]] == [name for name in fields if "." not in name]
+    assert who in shown["groups"][shown["labels"]["recipient"]]
     assert "recipient.type" in found
     for field in shown["fields"]:
         assert {finding.parameter for finding in field["findings"]} == found & {field["name"]}

@@ -224,6 +224,17 @@ def test_a_copy_without_consent_holds_no_text(viewed, tmp_path):
             assert not any(text in written for text in context.texts().values() if len(text) > 25)
 
 
+def test_a_copy_has_the_notes_on_its_own_items_alone(client, viewed, tmp_path):
+    category = viewed.table.items["category"][0]
+    inside = [row == category for row in viewed.table.items["category"]]
+    for place, words in ((inside.index(True), "kept"), (inside.index(False), "left")):
+        client.post(f"/item/{place + 1}/note", data={"text": words}, headers={"origin": HERE})
+    write_view(viewed, tmp_path / "copy", only=ItemFilter(category=category), withheld=False)
+    notes = (tmp_path / "copy" / ITEM_NOTES).read_text()
+
+    assert ("kept" in notes, "left" in notes) == (True, False)
+
+
 def test_where_judges_differ_is_one_click_away(client, runs, viewed):
     link = re.search(r'href="([^"]*)"[^>]*>judges differ<', client.get("/").text)
     assert link is not None
