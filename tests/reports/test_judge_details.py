@@ -1,5 +1,6 @@
 """The parts of a judge's page on pairs, errors by agreement, calibration, costs, repeats and wordings, from made-up numbers."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -70,11 +71,12 @@ def test_pairs_have_their_measures_beside_one_person_and_their_counts_in_words()
     assert table.rows[1][-2:] == ("70.0 %", "65.0 %")
     assert prose.text.startswith(
         "The labels differ on 6 of 12 pairs (1 of them against the author's intent). They agree on 3 pairs: 2 both unsafe, 1 both safe. "
-        "Left out: 3 pairs with a tie. A judge that only detects"
+        "Left out: 3 pairs with a tie or without a label. A judge that only detects"
     )
 
 
 def test_pairs_of_labels_that_are_no_votes_have_no_person_and_several_judges_of_one_benchmark_one_sentence():
+    untied = replace(results(), counts=replace(results().counts, tied=0))
     blocks: Any = [
         *page.pairs([("a", results(person=None, against_intent=0)), ("b", results(person=None, against_intent=0))])
     ]
@@ -82,6 +84,7 @@ def test_pairs_of_labels_that_are_no_votes_have_no_person_and_several_judges_of_
 
     assert table.columns == ("Judge", "Measure", "Estimate, 95 % interval", "Pairs", "Unscored")
     assert "against the author's intent" not in prose.text
+    assert "Left out" not in str([*page.pairs([("a", untied)])][-1])
     assert prose.text.count("The labels differ on 6 of 12 pairs. They agree") == 1
 
 

@@ -112,10 +112,11 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
     for _, results in results_of:
         c = results.counts
         against_intent = f" ({c.reversed:,} of them against the author's intent)" if c.reversed else ""
+        tied = f"Left out: {count_of(c.tied, 'pair')} with a tie or without a label. " if c.tied else ""
         sentences.append(
             f"The labels differ on {c.differ:,} of {count_of(c.pairs, 'pair')}{against_intent}. They agree on "
             f"{count_of(c.both_safe + c.both_unsafe, 'pair')}: {c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe. "
-            f"Left out: {count_of(c.tied, 'pair')} with a tie. A judge that only detects which context was meant to be safe is right on "
+            f"{tied}A judge that only detects which context was meant to be safe is right on "
             "every pair that differs and on no pair that agrees."
         )
     yield Prose(" ".join(dict.fromkeys(sentences)))
