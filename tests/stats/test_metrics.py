@@ -428,6 +428,32 @@ def test_a_metric_without_a_number_says_why(name, columns, why):
     assert estimate(sample_of(**columns), metrics=[metric])[0].method == f"undefined: {why}"
 
 
+@pytest.mark.parametrize(
+    ("weight", "why"),
+    [
+        ([1, 1, 0, 0], "its formula has no value for these verdicts"),
+        ([0, 0, 0, 0], "a class is missing"),
+        ([1, 1, 1, 1], "a class is missing"),
+    ],
+)
+def test_a_formula_without_a_value_blames_a_class_only_where_one_is_missing(weight, why):
+    def matthews(s):
+        tp, tn, fp, fn = s["hit_safe"], s["hit_unsafe"], s["wrongly_safe"], s["wrongly_unsafe"]
+        return (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+
+    metric = Metric(
+        "mcc",
+        "Matthews correlation",
+        "correlation of verdict and label",
+        formula=matthews,
+        domain=(-1, 1),
+        unit="number",
+    )
+    (constant,) = estimate(sample_of(weight, [1, 1, 1, 1]), metrics=[metric])
+
+    assert (constant.estimate, constant.method) == (None, f"undefined: {why}")
+
+
 def test_an_error_that_some_verdicts_avoid_has_a_number_and_recall_has_one_without_any():
     (harm,) = estimate(sample_of([0, 0, 1], [NAN, 0, 1]), metrics=[REFUSALS[1]])
     (recall,) = estimate(sample_of([1, 1, 0], [NAN, NAN, 1]), metrics=[find_metric("recall_safe")])

@@ -207,8 +207,7 @@ Needs = Literal["items", "verdicts", "values", "order", "scale"]
 
 UNVARIED = "undefined: nothing varies"
 ONE_CLASS = "undefined: a class is missing"
-UNDEFINED: dict[Needs, str] = {"items": NO_ITEMS, "verdicts": ONE_CLASS}
-"""Reasons why a metric with items is undefined, where it is not that nothing varies."""
+NO_VALUE = "undefined: its formula has no value for these verdicts"
 
 
 class RecordedTerms(dict[str, FloatArray]):
@@ -308,6 +307,13 @@ class Metric:
                 undefined=f"undefined: {self.package} failed ({type(error).__name__}: {error})",
             )
 
+    def why_undefined(self, sample: Sample) -> str:
+        """Return the reason why the metric is undefined, if it is, on items that it counts."""
+        if self.needs != "verdicts":
+            return NO_ITEMS if self.needs == "items" else UNVARIED
+        weight = sample.weight[sample.in_label_metrics]
+        return NO_VALUE if (weight > 0).any() and (weight < 1).any() else ONE_CLASS
+
     def measured(self, sample: Sample, totals: TotalsByCluster) -> Measured:
         """Measure the metric, as `measure` does; the code of a package may raise."""
         if self.ordered is not None:
@@ -322,7 +328,7 @@ class Metric:
             n_items=lambda sums: sums[self.whole],
             kind=self.kind or ("share" if self.part else "other"),
             domain=self.domain,
-            undefined=UNDEFINED.get(self.needs, UNVARIED) if has_items else NO_ITEMS,
+            undefined=self.why_undefined(sample) if has_items else NO_ITEMS,
         )
         shares = tuple(find_metric(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
