@@ -70,6 +70,7 @@ DERIVED: dict[str, str] = {
     "adjust": "holds for any p values that hold (R's p.adjust)",
     "sign_test": "exact binomial",
     "binomial_below": "exact binomial",
+    "fewest_queries": "exact binomial, without an error",
     "anova_power": "noncentral F, against R's pwr",
     "power_of_queries": "noncentral F, and `judges-power`",
     "queries_needed": "noncentral F, and `judges-power`",
