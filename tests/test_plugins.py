@@ -35,6 +35,10 @@ titles = Format(lambda document: document.title, (".title",))
 
 def names(source, target):
     target.write_text(f"exported {source}")
+
+
+def torn(source, target):
+    raise RuntimeError("no room")
 """
 
 POINTS = """
@@ -56,6 +60,7 @@ panel = own_parts:recruiter
 
 [casewise.exporters]
 names = own_parts:names
+torn = own_parts:torn
 """
 
 
@@ -82,7 +87,7 @@ def test_a_part_of_another_class_is_listed_with_what_is_wrong(install, kind):
 
     problems = [problem for plugin, problem in plugins.installed_plugins(kind) if plugin.name == "own"]
 
-    expected = "it is a str, not a " if plugins.KINDS[kind].part else "it is no function"
+    expected = "its type is str, not " if plugins.KINDS[kind].part else "it is no function"
     (problem,) = problems
     assert f"of wrong 0.3 (wrong_part:part) cannot be loaded: {expected}" in str(problem)
     assert f"{str(problem)[0].upper()}{str(problem)[1:]}. It is left out." in plugins.disabled_reasons(kind)
@@ -148,6 +153,15 @@ def test_a_package_takes_the_name_of_none_of_casewises_own_parts(install, kind):
     assert any("casewise's own name" in problem for problem in plugins.disabled_reasons(kind))
 
 
+def test_an_exporter_that_fails_is_named_with_its_package():
+    done = invoke("export", "demo", "--out", "there.txt", "--to", "torn")
+
+    assert done.code == 2
+    assert "the exporter 'torn' of own-parts 0.3 (own_parts:torn) failed: RuntimeError: no room" in " ".join(
+        done.err.split()
+    )
+
+
 def test_a_format_of_another_package_is_written_by_its_name_and_by_its_ending():
     assert invoke("show", "demo", "--format", "titles").out.strip() == "demo 1.0.0"
     assert invoke("show", "demo", "--out", "demo.title").code == 0
@@ -156,6 +170,7 @@ def test_a_format_of_another_package_is_written_by_its_name_and_by_its_ending():
 
 BROKEN = {
     "import": "import no_such_module_anywhere",
+    "exit": "raise SystemExit('no licence')",
     "class": "metric = 'no metric'",
     "at once": "from casewise.stats.metrics import Metric\nmetric = Metric('own', 'Own', 'x', formula=lambda s: s['no'] / 'x')",
     "shape": "from casewise.stats.metrics import Metric\nmetric = Metric('own', 'Own', 'x', formula=lambda s: 0.5)",
@@ -166,7 +181,10 @@ BROKEN = {
     ("kind", "code"),
     [
         pytest.param(
-            kind, code, id=f"{kind}-{fault}", marks=[pytest.mark.slow] if (kind, fault) != ("metrics", "import") else []
+            kind,
+            code,
+            id=f"{kind}-{fault}",
+            marks=[pytest.mark.slow] if (kind, fault) not in {("metrics", "import"), ("elicitations", "exit")} else [],
         )
         for kind in plugins.KINDS
         for fault, code in BROKEN.items()
@@ -202,6 +220,23 @@ def test_a_metric_that_fails_on_real_data_is_undefined_with_the_reason(install):
     (row,) = report.metrics.filter(metric="own", label_policy=report.metrics["label_policy"][0]).to_dicts()
     assert (row["estimate"], row["n"]) == (None, 0) or row["estimate"] != row["estimate"]
     assert "late 0.3 failed (ZeroDivisionError: nothing to divide)" in json.dumps(report.as_json())
+
+
+@pytest.mark.parametrize(
+    ("formula", "domain", "outside"),
+    [
+        ("np.log(sums['hit_safe'] / sums['safe'] + 2)", "(0.0, 1.0)", "1.09861 is outside its domain, 0 to 1"),
+        ("sums['hit_safe'] / 0.0", "(-np.inf, np.inf)", "inf is outside its domain, -inf to inf"),
+    ],
+)
+def test_a_value_outside_a_metrics_domain_is_undefined_and_listed_as_it_is(install, formula, domain, outside):
+    code = f"import numpy as np\nfrom casewise.stats.metrics import Metric\nmetric = Metric('own', 'own', 'x', formula=lambda sums: {formula}, domain={domain})"
+    install("odd", "[casewise.metrics]\nown = odd_part:metric\nother = odd_part:metric\n", odd_part=code)
+    invoke("judge", "demo", "--judge", "constant:safe", "--out", "run")
+
+    assert outside in json.dumps(casewise.report("run").as_json())
+    listed = {part["name"]: part["problem"] for part in json.loads(invoke("show", "plugins", "--json").out)["plugins"]}
+    assert (listed["own"], listed["other"]) == (None, "its name is 'own', and its entry point's 'other'")
 
 
 ROOT = """

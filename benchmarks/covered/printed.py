@@ -109,6 +109,7 @@ WITHOUT = frozenset(
         "halves",
         "held_out",
         "is_share",
+        "problem_with",
         "item_values",
         "chained",
         "judge_sample",

@@ -100,7 +100,7 @@ class Plugin:
         imported = imported_part(self)
         if not isinstance(imported, part_type):
             raise ConfigurationError(
-                f"{self.title} cannot be loaded: it is a {type(imported).__name__}, not a {part_type.__name__}"
+                f"{self.title} cannot be loaded: its type is {type(imported).__name__}, not {part_type.__name__}"
             )
         return imported
 
@@ -114,8 +114,9 @@ class Plugin:
 def imported_part(plugin: Plugin) -> object:
     try:
         return EntryPoint(plugin.name, plugin.value, f"casewise.{plugin.kind}").load()
-    except Exception as error:  # the module is a stranger's, and may raise anything as it is imported
-        raise ConfigurationError(f"{plugin.title} cannot be loaded: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # the module is a stranger's, and may raise anything as it is imported
+        words = " ".join(str(error).split())
+        raise ConfigurationError(f"{plugin.title} cannot be loaded: {type(error).__name__}: {words}") from error
 
 
 @cache

@@ -119,6 +119,15 @@ def test_what_cannot_be_read_says_why(tmp_path, text, name, more, error, problem
         read(tmp_path, text.format(FIRST.id), name, **more)
 
 
+@pytest.mark.parametrize(("elicitation", "known"), [("score", "score, reply"), ("probability", "probability, reply")])
+def test_a_column_that_is_missing_is_one_of_the_elicitation_that_is_asked_for(tmp_path, elicitation, known):
+    path = tmp_path / "values.csv"
+    path.write_text("item_id,other\ni_1,3\n")
+
+    with pytest.raises(DataError, match=f"no column is called {known}; there are item_id, other"):
+        casewise.judge("demo", f"recorded:{path}", elicitations=elicitation, out=tmp_path / "run")
+
+
 def test_a_row_may_state_its_elicitation_and_its_arm_in_columns_or_in_its_id(tmp_path):
     columns = answers_of(tmp_path, f"item_id,value,elicitation,arm\n{FIRST.id},7,score,none\n")
     named = answers_of(tmp_path, f"id,value\n{FIRST.id}/score,7\n{SECOND.id}/score/claim:test/system/safe@4,8\n")

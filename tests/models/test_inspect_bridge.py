@@ -150,7 +150,7 @@ def test_inspect_is_given_what_it_would_not_leave_out_without_a_word(provider, o
     pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
     inspect = Told()
     model = InspectModel(f"inspect:{provider}/tiny", inspect, base_url="http://127.0.0.1:9")
-    with pytest.raises(RuntimeError if taken else ConfigurationError, match="seen" if taken else "takes no"):
+    with pytest.raises(Unavailable if taken else ConfigurationError, match="seen" if taken else "takes no"):
         asyncio.run(model.reply(user_messages("?"), ReplyOptions(8, **{option: WANTED[option]})))
 
     assert not taken or getattr(inspect.config, option) == WANTED[option]

@@ -102,6 +102,8 @@ def test_the_interval_of_a_number_between_two_bounds_is_students_on_logits():
 
 def test_the_interval_of_a_number_above_a_bound_is_students_on_logarithms():
     found = t_interval_from_influences(2.0, SYMMETRIC, domain=(0.5, np.inf), at_risk=6) or (0, 0)
+    mirrored = t_interval_from_influences(-2.0, -SYMMETRIC, domain=(-np.inf, -0.5), at_risk=6) or (0, 0)
+    assert mirrored == (-found[1], -found[0])
 
     factor = np.exp(T * ERROR / 1.5)
     assert found == pytest.approx((0.5 + 1.5 / factor, 0.5 + 1.5 * factor))

@@ -36,6 +36,7 @@ from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
 from casewise.plugins import KINDS, installed_plugins
 from casewise.reports.document import Document
+from casewise.stats.metrics import Metric, problem_with
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.intake.cells import Policies
 from casewise.storage.intake.formats.format import FileOptions
@@ -301,7 +302,11 @@ def print_or_show(numbers: dict[str, Any], document: Callable[[], Document]) -> 
 
 def list_plugins() -> None:
     """List the parts that other installed packages bring, and whether each can be loaded."""
-    rows = [row for kind in KINDS for row in installed_plugins(kind)]
+    rows = [
+        (part, problem or (problem_with(part.load(Metric), part.name) if kind == "metrics" else None))
+        for kind in KINDS
+        for part, problem in installed_plugins(kind)
+    ]
     lines = [f"{part.kind:13} {part.name:20} {part.package:24} {problem or 'loads'}" for part, problem in rows] or [
         f"No installed package adds a part. A package can add {', '.join(KINDS)}."
     ]

@@ -41,6 +41,7 @@ USUAL = {
     "replies collect": "model from out arms repeats sample limit base-url max-cost concurrency dry-run yes json",
     "replies grade": "grader rubric benchmark retry-ungraded base-url max-cost concurrency dry-run yes json",
     "report": f"failures full labels ties unscored benchmark items {PAGES}",
+    "reread": "pattern reader by out marks browser base-url max-cost price-in price-out yes json",
     "serve": "host port keys capture on-full without-keys benchmark only with-texts database site-url workers json",
 }
 """The options that `--help` shows of commands with more than `MOST_SHOWN`. `--help-all` shows every one."""

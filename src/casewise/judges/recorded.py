@@ -166,7 +166,8 @@ class VerdictColumn:
                     f"{column!r} holds numbers, and nothing says what a high one means; write {write}"
                 )
             return cls(column, asked, words, high_means=given.high_means or "safe")
-        candidates = [name for name, stated in values.items() if name in names and elicitation in (None, stated)]
+        known = [name for name, stated in values.items() if elicitation in (None, stated)]
+        candidates = [name for name in known if name in names]
         if len(candidates) > 1:
             raise ConfigurationError(
                 f"{table.path} holds {' and '.join(candidates)}; say with --elicit which one is meant"
@@ -178,7 +179,7 @@ class VerdictColumn:
         raise DataError(
             table.path,
             1,
-            f"no column is called {', '.join(values)} or reply; there are {', '.join(names)}. Name it: recorded:FILE#COLUMN",
+            f"no column is called {', '.join([*known, 'reply'])}; there are {', '.join(names)}. Name it: recorded:FILE#COLUMN",
         )
 
     def answer(self, row: Entry, elicitation: Elicitation | None = None) -> Answer:

@@ -96,6 +96,9 @@ def t_interval_from_influences(
     low, high = domain
     if not shows_spread(influence) or not low < value < high or at_risk < 2:
         return None
+    if np.isfinite(high) and not np.isfinite(low):  # as of a number with a lower bound, seen from the other side
+        mirrored = t_interval_from_influences(-value, -influence, domain=(-high, np.inf), at_risk=at_risk, level=level)
+        return None if mirrored is None else Interval(-mirrored.high, -mirrored.low)
     error = float(np.sqrt(cluster_variance(influence)))
     t = student_quantile((1 + level) / 2, min(degrees_of_freedom(influence), at_risk - 1))
     if np.isfinite(high):

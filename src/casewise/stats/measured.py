@@ -303,4 +303,5 @@ class TotalsByCluster:
         shifted = totals + np.concatenate([np.diag(step), -np.diag(step_down)])
         values = functional.formula(self.by_name(shifted))
         n_terms = len(totals)
-        return np.nan_to_num((values[:n_terms] - values[n_terms:]) / (step + step_down))
+        with np.errstate(invalid="ignore"):  # of a formula that is infinite
+            return np.nan_to_num((values[:n_terms] - values[n_terms:]) / (step + step_down))

@@ -11,7 +11,7 @@ import numpy as np
 
 from casewise.plugins import all_parts, builtin_parts, disabled_reasons, find_plugin
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
-from casewise.stats.intervals import largest_unseen_share
+from casewise.stats.intervals import ROUNDING_ERROR, largest_unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster, weighted_mean
 from casewise.stats.sample import (
     AGREEMENT,
@@ -333,6 +333,12 @@ class Metric:
         shares = tuple(find_metric(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
         value = replace(totals.measure(functional), shares=shares, unseen=unseen)
+        low, high = self.domain
+        if not np.isnan(value.value) and not (
+            np.isfinite(value.value) and low - ROUNDING_ERROR <= value.value <= high + ROUNDING_ERROR
+        ):
+            outside = f"undefined: {value.value:g} is outside its domain, {low:g} to {high:g}"
+            return replace(value, value=float("nan"), undefined=outside)
         if self.whole not in ITEMS_BY_WHOLE:
             return value
         n_unscored = int((sample.unscored & ITEMS_BY_WHOLE[self.whole](sample)).sum())

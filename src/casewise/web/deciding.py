@@ -85,6 +85,8 @@ ContextIn = dict[str, dict[str, Statement | None] | Statement | None] | NonBlank
 
 
 class Form(BaseModel):
+    """The body of a request, or a part of it; unknown fields and numbers that are infinite are refused."""
+
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
