@@ -179,7 +179,7 @@ class VerdictColumn:
         raise DataError(
             table.path,
             1,
-            f"no column is called {', '.join([*known, 'reply'])}; there are {', '.join(names)}. Name it: recorded:FILE#COLUMN",
+            f"no column is called {', '.join(known)} or reply; there are {', '.join(names)}. Name it: recorded:FILE#COLUMN",
         )
 
     def answer(self, row: Entry, elicitation: Elicitation | None = None) -> Answer:
