@@ -119,7 +119,9 @@ def test_what_cannot_be_read_says_why(tmp_path, text, name, more, error, problem
         read(tmp_path, text.format(FIRST.id), name, **more)
 
 
-@pytest.mark.parametrize(("elicitation", "known"), [("score", "score or reply"), ("probability", "probability or reply")])
+@pytest.mark.parametrize(
+    ("elicitation", "known"), [("score", "score or reply"), ("probability", "probability or reply")]
+)
 def test_a_column_that_is_missing_is_one_of_the_elicitation_that_is_asked_for(tmp_path, elicitation, known):
     path = tmp_path / "values.csv"
     path.write_text("item_id,other\ni_1,3\n")
