@@ -223,15 +223,20 @@ def test_a_metric_that_fails_on_real_data_is_undefined_with_the_reason(install):
 
 
 @pytest.mark.parametrize(
-    ("formula", "domain", "outside"),
+    ("module", "formula", "domain", "outside"),
     [
-        ("np.log(sums['hit_safe'] / sums['safe'] + 2)", "(0.0, 1.0)", "1.09861 is outside its domain, 0 to 1"),
-        ("sums['hit_safe'] / 0.0", "(-np.inf, np.inf)", "inf is outside its domain, -inf to inf"),
+        (
+            "bounded",
+            "np.log(sums['hit_safe'] / sums['safe'] + 2)",
+            "(0.0, 1.0)",
+            "1.09861 is outside its domain, 0 to 1",
+        ),
+        ("endless", "sums['hit_safe'] / 0.0", "(-np.inf, np.inf)", "inf is outside its domain, -inf to inf"),
     ],
 )
-def test_a_value_outside_a_metrics_domain_is_undefined_and_listed_as_it_is(install, formula, domain, outside):
+def test_a_value_outside_a_metrics_domain_is_undefined_and_listed_as_it_is(install, module, formula, domain, outside):
     code = f"import numpy as np\nfrom casewise.stats.metrics import Metric\nmetric = Metric('own', 'own', 'x', formula=lambda sums: {formula}, domain={domain})"
-    install("odd", "[casewise.metrics]\nown = odd_part:metric\nother = odd_part:metric\n", odd_part=code)
+    install("odd", f"[casewise.metrics]\nown = {module}:metric\nother = {module}:metric\n", **{module: code})
     invoke("judge", "demo", "--judge", "constant:safe", "--out", "run")
 
     assert outside in json.dumps(casewise.report("run").as_json())

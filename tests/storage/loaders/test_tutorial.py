@@ -40,5 +40,5 @@ def test_a_file_in_another_shape_and_a_part_that_is_no_loader_are_refused(packag
     refused = invoke("data", "fetch", "ward", "--accept-terms", "--from", "ward.csv")
     assert refused.code == 2
     assert "ward.csv:5: 'answer' is 'perhaps', not one of yes, no, ?" in refused.err.replace("\\", "")
-    assert "it is a dict, not a Loader" in invoke("data", "fetch", "broken").err
+    assert "its type is dict, not Loader" in invoke("data", "fetch", "broken").err
     assert "cannot be loaded, see casewise show plugins" in invoke("data", "list").out
