@@ -9,7 +9,7 @@ from tests.support.command import invoke
 
 import casewise
 from casewise import plugins
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, ExitCode
 from casewise.judges.named import JudgeKind
 
 PARTS = """
@@ -35,10 +35,6 @@ titles = Format(lambda document: document.title, (".title",))
 
 def names(source, target):
     target.write_text(f"exported {source}")
-
-
-def torn(source, target):
-    raise RuntimeError("no room")
 """
 
 POINTS = """
@@ -60,7 +56,32 @@ panel = own_parts:recruiter
 
 [casewise.exporters]
 names = own_parts:names
-torn = own_parts:torn
+"""
+
+
+FAILING = """
+import sys
+from casewise.reports.formats import Format
+
+
+def torn(source, target):
+    raise RuntimeError("no room")
+
+
+def left(source, target):
+    sys.exit(0)
+
+
+odd = Format(lambda document: 1 / 0, (".odd",))
+"""
+
+FAILING_POINTS = """
+[casewise.exporters]
+torn = failing_parts:torn
+left = failing_parts:left
+
+[casewise.report_formats]
+odd = failing_parts:odd
 """
 
 
@@ -153,13 +174,21 @@ def test_a_package_takes_the_name_of_none_of_casewises_own_parts(install, kind):
     assert any("casewise's own name" in problem for problem in plugins.disabled_reasons(kind))
 
 
-def test_an_exporter_that_fails_is_named_with_its_package():
-    done = invoke("export", "demo", "--out", "there.txt", "--to", "torn")
+@pytest.mark.parametrize(
+    ("words", "line", "reason"),
+    [
+        ("export demo --out there.txt --to torn", 7, "RuntimeError: no room"),
+        ("export demo --out there.txt --to left", 11, "SystemExit: 0"),
+        ("show demo --format odd", 14, "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_part_that_fails_as_it_is_used_is_named_and_no_exit_of_its_own_is_an_answer(install, words, line, reason):
+    install("failing", FAILING_POINTS, failing_parts=FAILING)
+    done = invoke(*words.split())
 
-    assert done.code == 2
-    assert "the exporter 'torn' of own-parts 0.3 (own_parts:torn) failed: RuntimeError: no room" in " ".join(
-        done.err.split()
-    )
+    said = " ".join(done.err.split())
+    assert (done.code, "casewise itself failed" in said) == (ExitCode.INTERNAL, False), said
+    assert f"the package failing 0.3 (failing_parts, line {line}) failed ({reason}); report it to its authors" in said
 
 
 def test_a_format_of_another_package_is_written_by_its_name_and_by_its_ending():

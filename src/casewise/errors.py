@@ -45,7 +45,7 @@ class ExitCode(IntEnum):
     NOTHING_SCORED = 5
     """The command finished, and no item has a verdict or a value."""
     INTERNAL = 70
-    """A bug in casewise. `CASEWISE_DEBUG=1` shows where."""
+    """A bug in casewise, or in an installed package that brings parts to it. `CASEWISE_DEBUG=1` shows where."""
     INTERRUPTED = 130
     """Interrupted at once by a second Ctrl-C, or where no step can finish first."""
     PIPE_CLOSED = 141

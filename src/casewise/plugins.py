@@ -24,6 +24,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, e
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
+from traceback import walk_tb
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -117,6 +118,21 @@ def imported_part(plugin: Plugin) -> object:
     except (Exception, SystemExit) as error:  # the module is a stranger's, and may raise anything as it is imported
         words = " ".join(str(error).split())
         raise ConfigurationError(f"{plugin.title} cannot be loaded: {type(error).__name__}: {words}") from error
+
+
+def package_that_raised(error: BaseException) -> str | None:
+    """Return the package, with the place, whose code the traceback of an error runs through, the innermost; None for none."""
+    packages_of = {
+        point.value.partition(":")[0].partition(".")[0]: package_of(point)
+        for kind in KINDS
+        for point in entry_points_of(kind)
+    }
+    places = [(str(frame.f_globals.get("__name__")), line) for frame, line in walk_tb(error.__traceback__)]
+    for module, line in reversed(places):
+        package = packages_of.get(module.partition(".")[0])
+        if package is not None and module.partition(".")[0] != __package__:
+            return f"{package} ({module}, line {line})"
+    return None
 
 
 @cache

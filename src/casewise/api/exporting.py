@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casewise.audits.audit import audit
-from casewise.errors import CasewiseError, ConfigurationError, DataError, did_you_mean
+from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.conclusions import conclusions_json
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import Outputs, ReportOptions, output_files, read_runs
 from casewise.evaluate.published import paper_numbers
-from casewise.plugins import find_function, find_plugin, packages, part_names
+from casewise.plugins import find_function, part_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.formats import Report
 from casewise.reports.items import benchmark_json, benchmark_page, item_json, item_page
@@ -204,14 +204,7 @@ def export(
             or (load(source).restricted if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))
         ):
             raise ConfigurationError(f"{source} has texts that casewise exports only on request; add --with-texts")
-        try:
-            write_export(source, target)
-        except Exception as error:
-            if isinstance(error, CasewiseError) or to not in packages("exporters"):
-                raise
-            raise ConfigurationError(
-                f"{find_plugin('exporters', to).title} failed: {type(error).__name__}: {error}"
-            ) from error
+        write_export(source, target)
         return ExportResult(target)
     if kind == "replies":
         return ExportResult(target, export_replies(Path(source), target, with_replies=with_texts))

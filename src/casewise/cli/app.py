@@ -155,6 +155,7 @@ def main() -> None:
     except SystemExit as error:  # rich exits with 1 where the pipe is closed: that would be a "no"
         if isinstance(error.__context__, BrokenPipeError):
             exit_on_closed_pipe()
+        fail_of_package(error)
         raise
     except OSError as error:
         fail(": ".join(map(str, filter(None, (error.filename, error.strerror or error)))), code=ExitCode.USAGE)
@@ -165,11 +166,21 @@ def main() -> None:
 
         if isinstance(error, ModuleNotFoundError) and (extra := extra_with(error.name or "")) is not None:
             fail(f"this needs {error.name}: {install_command(extra)}", code=ExitCode.USAGE)
+        fail_of_package(error)
         fail(
             f"casewise itself failed ({type(error).__name__}: {error}); that is a bug. "
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
         )
+
+
+def fail_of_package(error: BaseException) -> None:
+    """End the program with the name of the package whose code raised an error; return where that is casewise's own."""
+    from casewise.plugins import package_that_raised
+
+    if (package := package_that_raised(error)) is not None:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        fail(f"the package {package} failed ({reason}); report it to its authors", code=ExitCode.INTERNAL)
 
 
 def error_message(error: Exception) -> str:

@@ -294,8 +294,8 @@ class Metric:
         if self.package is None:
             return self.measured(sample, totals)
         try:
-            return self.measured(sample, totals)
-        except Exception as error:  # noqa: BLE001 (the code is a stranger's, and the other numbers do without it)
+            return self.checked(self.measured(sample, totals))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (the code is a stranger's; other numbers do without it)
             return Measured(
                 self.name,
                 float("nan"),
@@ -306,6 +306,15 @@ class Metric:
                 domain=self.domain,
                 undefined=f"undefined: {self.package} failed ({type(error).__name__}: {error})",
             )
+
+    def checked(self, value: Measured) -> Measured:
+        """Return a value of a package's metric, undefined where it lies outside the domain."""
+        low, high = self.domain
+        inside = low - ROUNDING_ERROR <= value.value <= high + ROUNDING_ERROR and np.isfinite(value.value)
+        if inside or np.isnan(value.value):
+            return value
+        outside = f"undefined: {value.value:g} is outside its domain, {low:g} to {high:g}"
+        return replace(value, value=float("nan"), undefined=outside)
 
     def why_undefined(self, sample: Sample) -> str:
         """Return the reason why the metric is undefined, if it is, on items that it counts."""
@@ -333,12 +342,6 @@ class Metric:
         shares = tuple(find_metric(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
         value = replace(totals.measure(functional), shares=shares, unseen=unseen)
-        low, high = self.domain
-        if not np.isnan(value.value) and not (
-            np.isfinite(value.value) and low - ROUNDING_ERROR <= value.value <= high + ROUNDING_ERROR
-        ):
-            outside = f"undefined: {value.value:g} is outside its domain, {low:g} to {high:g}"
-            return replace(value, value=float("nan"), undefined=outside)
         if self.whole not in ITEMS_BY_WHOLE:
             return value
         n_unscored = int((sample.unscored & ITEMS_BY_WHOLE[self.whole](sample)).sum())
@@ -625,7 +628,7 @@ def problem_with(metric: Metric, name: str) -> str | None:
     try:
         sums = dict.fromkeys((*metric.terms, metric.whole), np.array([[0.0, 1.0, 2.5], [-1e-9, 40.0, 1e6]]))
         shape = np.shape(metric.value_from_sums(sums))
-    except Exception as error:  # noqa: BLE001 (the code is a stranger's, and the other metrics do without it)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the code is a stranger's; other metrics do without it)
         return f"it fails ({type(error).__name__}: {error})"
     return None if shape == (2, 3) else f"from sums of shape (2, 3) it gives shape {shape}: it has to work elementwise"
 
