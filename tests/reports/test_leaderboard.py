@@ -131,6 +131,13 @@ def test_a_judge_without_a_rank_is_named_with_the_reason():
     assert "values" not in [cells[1] for cells in tables(page)["board"].rows]
 
 
+@pytest.mark.parametrize(("policy", "counts"), [("miss", "counts as wrong"), ("exclude", "is left out")])
+def test_what_becomes_of_an_item_without_a_verdict_is_said_of_the_policy_that_was_asked_for(policy, counts):
+    page = leaderboard_page(replace(board(GOOD, POOR), unscored=policy))
+
+    assert f"In accuracy and recall an item without a verdict {counts}." in words(page)
+
+
 def test_a_board_on_which_no_judge_can_be_ranked_says_so_first():
     lead, reason, step = blocks(leaderboard_page(board(VALUES)))
 

@@ -47,7 +47,7 @@ from casewise.stats.comparison import (
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.metrics import REFUSALS, find_metric, metrics_left_out
 from casewise.stats.pairs import find_pairs
-from casewise.stats.sample import UnscoredPolicy
+from casewise.stats.sample import UNSCORED_WORDS, UnscoredPolicy
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun, folder_of, last_session, way_of_asking
@@ -276,13 +276,6 @@ EXIT_CODES: dict[Decision, ExitCode] = {
     "inconclusive": ExitCode.CANNOT_TELL,
 }
 """The exit code of the command for each decision."""
-
-WORTH: dict[UnscoredPolicy, str] = {
-    "miss": "each counts as wrong",
-    "exclude": "an item that one of them left unscored is not compared",
-    "published": "each counts as in the release's scripts",
-}
-
 
 MAX_UNSCORED = 0.05
 """The largest share of unscored items with which a run may pass the gate."""
@@ -522,7 +515,7 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
         yield text("Left out: {n:item} asked in only one of the two runs.", n=left_out)
     unscored = [series.n_unscored for series in (before, after)]
     if any(unscored):
-        yield f"Without a verdict: {count_of(unscored[0], 'item')} of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
+        yield f"Without a verdict: {count_of(unscored[0], 'item')} of the baseline, {unscored[1]:,} of the run; each {UNSCORED_WORDS[options.unscored]}."
     if any(unscored) and options.unscored == "exclude":
         scored = int((before.counted("exclude") & after.counted("exclude")).sum())
         yield f"The metrics are over the {count_of(scored, 'item')} on which both gave a verdict or a value."

@@ -35,7 +35,7 @@ from casewise.stats.estimates import Estimate, difference_of, estimate_of, measu
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, parse_metrics
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
-from casewise.stats.sample import ROUNDING, Sample, judge_sample
+from casewise.stats.sample import ROUNDING, Sample, UnscoredPolicy, judge_sample
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source, loaded_benchmark
@@ -213,6 +213,7 @@ class Leaderboard(ShortRepr):
     """The noun for what the rows that are no chatbots are: judges, or the wordings, elicitations, arms or runs of one."""
     winners: tuple[BestJudge, ...] = ()
     """The judge, and the chatbot, with the highest accuracy, where there are several with a rank."""
+    unscored: UnscoredPolicy = "miss"
 
     @property
     def label_policy(self) -> str:
@@ -236,7 +237,8 @@ class Leaderboard(ShortRepr):
     def as_json(self) -> dict[str, Any]:
         people = self.people
         return {
-            **json_fields(self, without=("benchmark", "people", "agreed_with", "noun", "winners")),
+            **json_fields(self, without=("benchmark", "people", "agreed_with", "noun", "winners", "unscored")),
+            "unscored_policy": self.unscored,
             "conclusions": conclusions_json(
                 conclusion
                 for chatbots in (False, True)
@@ -330,6 +332,7 @@ def leaderboard(
             *([arms_note] if n_arms else []),
         ),
         agreed_with=LabelWords.for_benchmark(runs.benchmark, options.labels.base).agreed_with,
+        unscored=options.unscored,
         noun="judge"
         if output_judges
         else noun_of_series([each for each in runs.series if each.name in {row.name for row in rows}]),

@@ -30,6 +30,7 @@ from casewise.reports.document import (
     Columns,
     Forest,
     ForestRow,
+    IntervalHead,
     Prose,
     Section,
     Table,
@@ -37,7 +38,6 @@ from casewise.reports.document import (
     error_figures,
     estimate_cell,
     estimate_of_row,
-    interval_head,
     large_figures,
     next_step,
     next_without_verdicts,
@@ -49,6 +49,7 @@ from casewise.reports.document import (
 from casewise.stats import PanelWorth
 from casewise.stats.ceilings import AlternativeAnnotator, Ceilings
 from casewise.stats.estimates import Estimate
+from casewise.stats.sample import UNSCORED_WORDS
 from casewise.storage.wording import LabelWords
 from casewise.text import Text, capitalised, count_of, first_few, join, paths_in_command, text
 
@@ -200,7 +201,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
     columns: Columns = {
         "Judge": row_name,
         "Metric": metric_title,
-        interval_head("Estimate"): estimate_of_row,
+        IntervalHead("Estimate"): estimate_of_row,
         "Items": "n",
         "Unscored": "n_unscored",
     }
@@ -210,14 +211,13 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
             return
         name, caption = f"headline-{policy.partition(',')[0]}", f"Labels: {policy_in_words(policy, report.label_words)}"
         yield table_by(name, caption, rows, columns, several="Judge")
-    worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield paragraph(
-        "Intervals are 95 %, over {units}, because the items of {a_cluster} are not independent. An item without a verdict "
-        "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's {votes} "
+        "Intervals are 95 %, over {units}, because the items of {a_cluster} are not independent. In accuracy, recall and F1 "
+        "an item without a verdict {counts}. Metrics that need a value leave it out. A tie among an item's {votes} "
         "counts half as safe and half as unsafe.",
         votes=report.label_words.noun,
         units=report.runs.intervals_over,
-        worth=worth,
+        counts=UNSCORED_WORDS[report.options.unscored],
     )
 
 
@@ -292,7 +292,7 @@ def baseline_blocks(
     if people.ceilings is not None:
         highest = people.ceilings.pearson_in_words
         rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, highest))
-    head: tuple[str, ...] = ("Baseline", interval_head("Accuracy"), f"Against {people.others_in_words}", "Pearson's r")
+    head: tuple[str, ...] = ("Baseline", IntervalHead("Accuracy"), f"Against {people.others_in_words}", "Pearson's r")
     if not people.others:  # no ratings
         head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
     yield table_of(name, "The judge and its baselines", head, rows)
@@ -381,7 +381,7 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
         "Items": "subset",
         "Judge": "judge",
         "Number": lambda score: f"{score.n:,.0f}" + (f" of {score.items:,}" if score.subset == "hard" else ""),
-        interval_head("Accuracy"): "accuracy",
+        IntervalHead("Accuracy"): "accuracy",
         "Words alone": (percent, "words"),
         **({"Second study": (percent, "second_study")} if rated else {}),
         **({"Best": (percent, "best")} if hard else {}),
@@ -412,7 +412,7 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     columns: Columns = {
         "Part": part_name,
         "Metric": metric_title,
-        interval_head("Worth"): worth,
+        IntervalHead("Worth"): worth,
         "Items": "n",
         "Unscored": "n_unscored",
     }

@@ -17,13 +17,13 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
+    IntervalHead,
     Prose,
     Section,
     Table,
     all_numbers,
     error_figures,
     estimate_cell,
-    interval_head,
     next_for_judges,
     next_without_verdicts,
     paragraph,
@@ -32,6 +32,7 @@ from casewise.reports.document import (
 )
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import is_share
+from casewise.stats.sample import UNSCORED_WORDS
 from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, synthetic_notes, text
 
@@ -52,7 +53,7 @@ def metrics(**titles: str) -> Columns:
 COLUMNS: Columns = {
     "Rank": rank,
     "Judge": "name",
-    interval_head("Accuracy"): "numbers.accuracy",
+    IntervalHead("Accuracy"): "numbers.accuracy",
     **metrics(recall_safe="Recall of safe", recall_unsafe="Recall of unsafe"),
     **metrics(right_flips="Right flips", false_flips="False flips", pearson="Pearson's r", auroc="AUROC"),
     **metrics(cross_entropy_above_floor="Cross-entropy above floor", harm="Harm", over_refusal="Over-refusal"),
@@ -285,4 +286,4 @@ def everything(board: Leaderboard) -> Iterator[Block]:
             board.people.others_in_words,
         )
         yield paragraph(words, others=others, share=estimate_cell(person))
-    yield Prose("An item without a verdict counts as wrong in accuracy and recall.")
+    yield Prose(f"In accuracy and recall an item without a verdict {UNSCORED_WORDS[board.unscored]}.")

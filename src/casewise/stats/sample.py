@@ -26,6 +26,13 @@ out of both. `published`: as the release's scripts have it, a value of 1.0, whic
 probability, and a miss in a binary answer.
 """
 
+UNSCORED_WORDS: Mapping[UnscoredPolicy, str] = {
+    "miss": "counts as wrong",
+    "exclude": "is left out",
+    "published": "counts as in the release's scripts",
+}
+"""What becomes of an item without a verdict in label metrics, as a sentence about it ends."""
+
 
 @dataclass(frozen=True, repr=False)
 class ScaleRatings(ShortRepr):
