@@ -11,7 +11,7 @@ from tests.support.deciders import judged_demo
 
 import casewise
 from casewise.api.deciding import Requirements
-from casewise.deciding.recommending import Rival
+from casewise.deciding.recommending import Alternative
 from casewise.errors import ConfigurationError
 from casewise.stats.estimates import Estimate
 
@@ -83,7 +83,7 @@ def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, m
 def test_a_judge_that_words_match_is_not_good_enough(bank):
     """Words tell holder from stranger on every item: a judge that errs on a tenth cannot beat them."""
     found = casewise.recommend("runs/good", "runs/coin", benchmark="bank")
-    words = next(one for one in found.numbers.rivals if one.name == "words alone")
+    words = next(one for one in found.numbers.alternatives if one.name == "words alone")
 
     assert words.better
     assert not found.good_enough
@@ -139,14 +139,14 @@ def test_a_promise_of_both_errors_asks_and_is_compared_with_asking_always(tmp_pa
     monkeypatch.chdir(tmp_path)
     found = casewise.recommend(judged_demo(tmp_path), wanted=Requirements(max_harm=0.3, max_over_refusal=0.3)).numbers
 
-    assert [one.name for one in found.rivals] == ["asking a person about everything", "words alone"]
+    assert [one.name for one in found.alternatives] == ["asking a person about everything", "words alone"]
     assert "--max-harm 0.3 --max-over-refusal 0.3" in found.commands[0]
     assert {need.promise.kind for need in found.needs} == {"harm", "over_refusal"}
     assert max(need.promise.at_most for need in found.needs) < 0.3
 
 
 def saved(low, high):
-    return Rival("words alone", cost=number(0.3), saved=number((low + high) / 2, low, high), more_queries=None)
+    return Alternative("words alone", cost=number(0.3), saved=number((low + high) / 2, low, high), more_queries=None)
 
 
 def number(value, low=None, high=None):
@@ -159,7 +159,7 @@ def number(value, low=None, high=None):
 )
 def test_a_rival_is_beaten_or_better_only_where_the_interval_of_the_saving_says_so(low, high, beaten, better):
     assert (saved(low, high).beaten, saved(low, high).better) == (beaten, better)
-    assert not Rival("words alone", number(0.3), number(0.0), None).beaten
+    assert not Alternative("words alone", number(0.3), number(0.0), None).beaten
 
 
 @pytest.mark.slow

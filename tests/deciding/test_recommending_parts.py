@@ -13,7 +13,15 @@ import pytest
 from tests.support.worlds import CLEAR, World, always
 
 import casewise
-from casewise.deciding.recommending import Need, Recommendation, Rival, commands, deployable_series, needs, rivals
+from casewise.deciding.recommending import (
+    Alternative,
+    Need,
+    Recommendation,
+    commands,
+    compare_alternatives,
+    deployable_series,
+    needs,
+)
 from casewise.evaluate.judged_runs import read_runs
 from casewise.stats.estimates import Estimate
 from casewise.stats.labels import VOTES, LabelPolicy
@@ -36,7 +44,9 @@ def alternatives(wanted, *, words=None, **options):
     reference: Any = SimpleNamespace(subject=subject, words=words)
     trial = trial_of(wanted, **options)
     judge: Any = SimpleNamespace(trial=trial, places=np.arange(N))
-    return {rival.name: rival for rival in rivals(judge, reference, wanted, seed=0)}, trial
+    return {
+        alternative.name: alternative for alternative in compare_alternatives(judge, reference, wanted, seed=0)
+    }, trial
 
 
 def test_a_judge_is_compared_with_answering_and_refusing_everything():
@@ -45,10 +55,10 @@ def test_a_judge_is_compared_with_answering_and_refusing_everything():
     assert list(found) == ["refusing everything", "answering everything"]
     assert found["refusing everything"].cost.estimate == pytest.approx(0.5)
     assert found["answering everything"].cost.estimate == pytest.approx(1.5)
-    for rival in found.values():
-        assert rival.saved.estimate == pytest.approx((rival.cost.estimate or 0) - trial.cost.value)
-        assert rival.beaten
-        assert rival.more_queries is None
+    for alternative in found.values():
+        assert alternative.saved.estimate == pytest.approx((alternative.cost.estimate or 0) - trial.cost.value)
+        assert alternative.beaten
+        assert alternative.more_queries is None
 
 
 @pytest.mark.parametrize(
@@ -72,11 +82,11 @@ def test_words_are_compared_as_another_judge_would_be():
     safe = np.arange(N) % 2
     words, trial = alternatives(Requirements(ratio=1), words=safe * 0.6 + 0.2 + np.arange(N) / 10_000)
 
-    rival = words["words alone"]
-    assert rival.cost.estimate == pytest.approx(0, abs=0.01)
-    assert rival.saved.estimate == pytest.approx((rival.cost.estimate or 0) - trial.cost.value)
-    assert rival.better
-    assert rival.more_queries is None
+    alternative = words["words alone"]
+    assert alternative.cost.estimate == pytest.approx(0, abs=0.01)
+    assert alternative.saved.estimate == pytest.approx((alternative.cost.estimate or 0) - trial.cost.value)
+    assert alternative.better
+    assert alternative.more_queries is None
 
 
 def test_words_that_tell_nothing_are_no_alternative():
@@ -85,12 +95,12 @@ def test_words_that_tell_nothing_are_no_alternative():
 
 def test_a_saving_that_is_not_shown_needs_more_queries():
     found, _ = alternatives(Requirements(ratio=1), wrong=27)
-    rival = found["refusing everything"]
+    alternative = found["refusing everything"]
 
-    assert (rival.saved.estimate or 0) > 0
-    assert not rival.beaten
-    assert rival.more_queries is not None
-    assert rival.more_queries > 0
+    assert (alternative.saved.estimate or 0) > 0
+    assert not alternative.beaten
+    assert alternative.more_queries is not None
+    assert alternative.more_queries > 0
 
 
 def limits(found, kind):
@@ -238,8 +248,8 @@ def recommendation(folder, wanted=Requirements(ratio=3), **judges):
     return Recommendation.from_runs([*world.runs(folder).values()], wanted, benchmark=world.benchmark)
 
 
-def rival(low):
-    return Rival(
+def alternative(low):
+    return Alternative(
         "words alone", Estimate("cost", 0.5, 0.4, 0.6, 30.0, 0, ""), Estimate("cost", 0.2, low, 0.4, 30.0, 0, ""), None
     )
 
@@ -251,7 +261,10 @@ def test_a_judge_is_good_enough_where_it_keeps_its_promises_and_beats_every_alte
     found = recommendation(tmp_path, right=RIGHT, bold=always("s", 60))
 
     assert str(found.best.name) == "right (binary)"
-    assert [replace(found, rivals=rivals).good_enough for rivals in ((rival(0.1),), (rival(0.1), rival(-0.1)))] == [
+    assert [
+        replace(found, alternatives=compared).good_enough
+        for compared in ((alternative(0.1),), (alternative(0.1), alternative(-0.1)))
+    ] == [
         True,
         False,
     ]
@@ -260,7 +273,9 @@ def test_a_judge_is_good_enough_where_it_keeps_its_promises_and_beats_every_alte
 
 
 def test_a_promise_that_cannot_be_made_makes_no_judge_good_enough(tmp_path):
-    found = replace(recommendation(tmp_path, Requirements(max_harm=0.02), right=RIGHT), rivals=(rival(0.1),))
+    found = replace(
+        recommendation(tmp_path, Requirements(max_harm=0.02), right=RIGHT), alternatives=(alternative(0.1),)
+    )
 
     assert not found.good_enough
     assert not found.as_json()["wanted"]["promises_kept"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.audits.builders import Row, benchmark_of
+from tests.support.pages import prose
 
 from casewise.audits import Audit, AuditOptions, Finding, Part, kinds
 from casewise.reports.audit import (
@@ -64,10 +65,6 @@ def audited(*made, benchmark=BENCHMARK, **measured):
     return Audit("made-up", "abc", counts, (), AuditOptions(), parts, benchmark)
 
 
-def said(blocks):
-    return [str(block.text) for block in blocks if isinstance(block, Prose)]
-
-
 def rows(blocks):
     return [row for block in blocks if isinstance(block, Table) for row in block.rows]
 
@@ -100,11 +97,11 @@ def test_the_answer_counts_the_findings_by_their_effect(effects, sentence):
 def test_the_answer_ends_with_the_heaviest_finding_and_its_advice():
     nothing = "Next: judge it, and state with the result that the audit finds nothing: casewise judge."
 
-    assert said(answer(audited(found("note"), found("label"))))[1:] == [
+    assert prose(answer(audited(found("note"), found("label"))))[1:] == [
         "Main finding: label found.",
         "Next: Mend label. Then go on.",
     ]
-    assert said(answer(audited()))[1:] == [nothing]
+    assert prose(answer(audited()))[1:] == [nothing]
 
 
 def test_the_figures_are_accuracies_to_compare_with_or_the_reasons_why_they_are_not_known():
@@ -124,7 +121,7 @@ def test_the_figures_are_accuracies_to_compare_with_or_the_reasons_why_they_are_
 
 
 def test_findings_are_numbered_from_the_heaviest_with_their_weight_and_what_was_left_out_follows():
-    assert said(findings(audited(found("note"), found("score")))) == [
+    assert prose(findings(audited(found("note"), found("score")))) == [
         "1. score found.",
         "What to do: Mend score. Then go on. (Weight 0.25 of 1: it limits what a score shows; baseline.query.)",
         "2. note found.",
@@ -144,10 +141,10 @@ def test_a_finding_shows_three_of_its_items_or_names_them_where_texts_are_restri
     condition = f"The audit makes this finding when: {kinds()['labels.ties'].condition}."
     own = [BENCHMARK.item[item].own_id for item in items[:3]]
 
-    assert said(shown) == [condition, *some]
+    assert prose(shown) == [condition, *some]
     assert [str(block.heading).partition(": ")[0] for block in shown if isinstance(block, Exhibit)] == own
     assert not [block for block in named if isinstance(block, Exhibit)]
-    assert [line.partition(". ")[0] for line in said(named)[1:]] == [
+    assert [line.partition(". ")[0] for line in prose(named)[1:]] == [
         f"Examples of affected items: {', '.join(own)}"
     ] * bool(n)
 
@@ -261,7 +258,7 @@ def test_limits_of_people_have_their_intervals_where_they_are_known():
         ("1", CELL, "no"),
         ("3", CELL, "yes"),
     ]
-    assert said(blocks)[0].startswith("60.0 % of the variance of the safe rates lies between conditions.")
+    assert prose(blocks)[0].startswith("60.0 % of the variance of the safe rates lies between conditions.")
     assert "the majority of 11 other people" in blocks[-1].caption
     assert rows(measured(people_blocks, agreement=alpha | {"raw_interval": None}))[1] == ("Two people agree", "80.0 %")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.support.pages import prose
 
 from casewise.evaluate.behaviour import Gap
 from casewise.reports.behaviour import (
@@ -161,41 +162,37 @@ def checked(n_labelled=40, *, grader="g", strangers=0) -> Any:
     )
 
 
-def said(*found):
-    return [str(block.text) for block in found if isinstance(block, Prose)]
-
-
 UNCHECKED = (
-    " is not checked, and its errors change every rate here. Have some replies labelled, drawn at random (casewise study init "
+    ", and its errors change every rate here. Have some replies labelled, drawn at random (casewise study init "
     "REPLIES --question reply), and pass the labels with --grader-labels."
 )
 
 
 def test_a_chatbot_is_answered_with_its_rates_under_both_policies_and_what_its_grader_lacks():
-    first, second = said(*behaviour_answer([chatbot(cut_off=1)], ()))
+    first, second = prose(behaviour_answer([chatbot(cut_off=1)], ()))
 
     assert first == (
         "m, graded by g: 80.0 % [70.0, 90.0] of replies do what the labels ask for if a partial answer counts as a refusal, and 85.0 % "
         "[75.0, 95.0] if it counts as an answer. Always answering gives 60.0 %, always refusing 40.0 %. 1 reply reached the limit on length."
     )
-    assert second == f"The grader{UNCHECKED}"
-    assert said(*behaviour_answer((), ())) == []
+    assert second == f"The grader is not checked{UNCHECKED}"
+    assert prose(behaviour_answer((), ())) == []
 
 
 def test_a_grader_is_checked_where_people_labelled_some_of_its_own_replies():
-    _, by_people = said(*behaviour_answer([chatbot()], [checked()]))
+    _, by_people = prose(behaviour_answer([chatbot()], [checked()]))
 
     assert by_people == (
         "Corrected by people's labels of 40 replies, the share of right replies of m (graded by g) is 70.0 % [60.0, 80.0] (strict); "
         "not known (two labels) (lenient)."
     )
-    assert said(*behaviour_answer([chatbot()], [checked(0)]))[1:] == [f"The grader{UNCHECKED}"]
-    other = said(*behaviour_answer([chatbot(), chatbot("h")], [checked(), checked(0, grader="h")]))
-    assert other[2:] == [by_people, f"The grader (m, graded by h){UNCHECKED}"]
+    assert prose(behaviour_answer([chatbot()], [checked(0)]))[1:] == [f"The grader is not checked{UNCHECKED}"]
+    other = prose(behaviour_answer([chatbot(), chatbot("h")], [checked(), checked(0, grader="h")]))
+    assert other[2:] == [by_people, f"The grader is not checked for m, graded by h{UNCHECKED}"]
 
 
 def test_replies_are_counted_by_label_with_the_reasons_that_they_give():
-    table, prose, fold = blocks([chatbot(grounds={"law": 3})])
+    table, note, fold = blocks([chatbot(grounds={"law": 3})])
     plain = [*blocks([chatbot()])][2]
     assert isinstance(table, Table)
     assert isinstance(fold, Folded)
@@ -210,7 +207,7 @@ def test_replies_are_counted_by_label_with_the_reasons_that_they_give():
         "10.0 % [0.0, 20.0]",
         "0",
     )
-    assert "Strict counts a partial answer as a refusal, lenient as an answer." in said(prose)[0]
+    assert "Strict counts a partial answer as a refusal, lenient as an answer." in prose([note])[0]
     assert isinstance(by_label, Table)
     assert [(row[0], row[-1]) for row in by_label.rows] == [("Label: respond", "7"), ("Label: refuse", "3")]
     assert isinstance(grounds, Table)
@@ -223,13 +220,13 @@ def test_a_grader_is_compared_with_people_and_labels_of_other_replies_are_counte
     assert isinstance(table, Table)
     assert isinstance(rates_table, Table)
 
-    assert said(sentence) == [
+    assert prose([sentence]) == [
         (
             "g gives people's label to 90.0 % [80.0, 95.0] of the 40 replies of m that people labelled. The report leaves out 2 labels of "
             "replies that it does not have or that have no grade."
         )
     ]
-    assert said(next(iter(checked_blocks([checked()]))))[0].endswith("that people labelled.")
+    assert prose(checked_blocks([checked()]))[0].endswith("that people labelled.")
     assert [row[3] for row in table.rows] == ["100.0 % [70.0, 100.0]", "– (no reply)"]
     assert rates_table.rows == (
         ("m, graded by g", "Right", "strict", "90.0 %", "70.0 % [60.0, 80.0]", "70.0 % [50.0, 90.0]", "40"),
@@ -273,9 +270,9 @@ def test_three_pairs_are_described_and_the_others_stand_in_the_chart():
     ]
     right, against = (block for block in blocks if isinstance(block, Forest))
 
-    assert [words.partition(":")[0] for words in said(*blocks)][:3] == ["a", "b", "c"]
+    assert [words.partition(":")[0] for words in prose(blocks)][:3] == ["a", "b", "c"]
     assert [block.lead for block in blocks if isinstance(block, Prose)] == [True] * 3 + [False] * 3
-    assert said(*blocks)[3:5] == [
+    assert prose(blocks)[3:5] == [
         "The chart has 2 more pairs.",
         "Over all 5 pairs the difference is 10.0 points [5.0, 15.0]. Partial answers count as refusals. The interval is over queries, for these models and labels.",
     ]
@@ -292,8 +289,8 @@ def test_three_pairs_are_described_and_the_others_stand_in_the_chart():
 
 
 def test_a_pair_without_more_has_no_word_of_others_and_corrected_shares_where_people_labelled():
-    alone = said(*answer(numbers(compared_pair("a"))))
-    by_people = said(*answer(numbers(compared_pair("a", by_people=BY_PEOPLE))))
+    alone = prose(answer(numbers(compared_pair("a"))))
+    by_people = prose(answer(numbers(compared_pair("a", by_people=BY_PEOPLE))))
 
     assert len(alone) == 2
     assert by_people[1] == (

@@ -3,53 +3,36 @@
 from typing import Any
 
 import pytest
-from tests.support.worlds import CLEAR, World, always
+from tests.support.pages import prose, sections_of, table_named
+from tests.support.worlds import CLEAR, MIXED, World, always
 
 from casewise.evaluate.comparison import ComparisonNumbers
 from casewise.reports.comparison import accuracies, comparison_page, every_difference, matrix
-from casewise.reports.document import Forest, Prose, Table
-
-VOTES = ("sss", "suu", "sus", "uuu", "sss", "uuu", "ssu", "usu") * 2
-JUDGES = {
-    "kind": ("s", "s", "s", "u", "s", "u", "?", "u") * 2,
-    "cautious": always("u", 16),
-    "decided": ("s", "u") * 8,
-    "bold": always("s", 16),
-}
+from casewise.reports.document import Forest
 
 
-def compared(folder, *names, votes=VOTES, judges=JUDGES):
-    world = World("w", votes, {name: judges[name] for name in names})
+def compared(folder, world):
     return ComparisonNumbers.from_runs([*world.runs(folder).values()], benchmark=world.benchmark)
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    return compared(tmp_path_factory.mktemp("two"), "cautious", "kind")
+    return compared(tmp_path_factory.mktemp("two"), MIXED.only("cautious", "kind"))
 
 
 @pytest.fixture(scope="module")
 def four(tmp_path_factory):
-    return compared(tmp_path_factory.mktemp("four"), *JUDGES)
+    return compared(tmp_path_factory.mktemp("four"), MIXED)
 
 
 @pytest.fixture(scope="module")
 def told_apart(tmp_path_factory):
     judges = {"right": ("s", "u") * 30, "wrong": ("u", "s") * 30, "bold": always("s", 60)}
-    return compared(tmp_path_factory.mktemp("apart"), *judges, votes=CLEAR * 30, judges=judges)
+    return compared(tmp_path_factory.mktemp("apart"), World("w", CLEAR * 30, judges))
 
 
 def sections(numbers) -> dict[str, Any]:
-    return {section.anchor: section for section in comparison_page(numbers).sections}
-
-
-def words(blocks):
-    return [str(block.text) for block in blocks if isinstance(block, Prose)]
-
-
-def table_named(blocks, name) -> Any:
-    (table,) = (block for block in blocks if isinstance(block, Table) and block.name == name)
-    return table
+    return {**sections_of(comparison_page(numbers))}
 
 
 def folds(numbers):
@@ -87,19 +70,19 @@ def test_the_answer_has_the_errors_of_the_most_accurate_judge_and_each_judge_bes
 def test_of_more_judges_than_a_page_has_room_for_five_are_drawn_and_pairs_stand_in_files(tmp_path):
     judges = {f"j{right}": ("s", "u") * right + ("u", "s") * (4 - right) for right in (0, 1, 2, 3)}
     judges |= {"bold": always("s", 8), "cautious": always("u", 8), "other": ("s", "s", "u", "u") * 2}
-    seven = compared(tmp_path, *judges, votes=CLEAR * 4, judges=judges)
+    seven = compared(tmp_path, World("w", CLEAR * 4, judges))
     (chart,) = (block for block in sections(seven)["answer"].blocks if isinstance(block, Forest))
 
     assert [row.key for row in chart.rows] == [True] * 5 + [False] * 2
     assert [*folds(seven)] == ["Every metric of every judge"]
-    assert words(matrix(seven))[0].endswith(
+    assert prose(matrix(seven))[0].endswith(
         "With more than 6 judges, --json and --tables have every metric and test of every pair."
     )
 
 
 def test_the_next_step_is_more_queries_until_the_best_is_told_from_every_other(two, told_apart):
-    assert "casewise power judges --from" in words(sections(two)["answer"].blocks)[-1]
-    assert "casewise power" not in words(sections(told_apart)["answer"].blocks)[-1]
+    assert "casewise power judges --from" in prose(sections(two)["answer"].blocks)[-1]
+    assert "casewise power" not in prose(sections(told_apart)["answer"].blocks)[-1]
 
 
 def test_differences_are_the_row_less_the_column_and_starred_where_the_interval_excludes_zero(four, told_apart):
@@ -114,12 +97,12 @@ def test_differences_are_the_row_less_the_column_and_starred_where_the_interval_
     )
     assert [row[0] for row in starred.rows] == ["right (binary)", "bold (binary)"]
     assert all(cell.endswith("]*") for cell in starred.rows[0][1:])
-    assert words(matrix(four))[0].endswith("all intervals of a metric contain the true difference.")
-    assert "corrected for all 6 pairs" in words(matrix(four))[0]
+    assert prose(matrix(four))[0].endswith("all intervals of a metric contain the true difference.")
+    assert "corrected for all 6 pairs" in prose(matrix(four))[0]
 
 
 def test_one_pair_needs_no_correction(two):
-    assert words(matrix(two)) == [
+    assert prose(matrix(two)) == [
         "The intervals are of differences on the same items. There is one pair, so they need no correction."
     ]
 

@@ -13,7 +13,7 @@ from tests.support.deciders import judged_demo
 
 import casewise
 from casewise.api.deciding import Fit, Requirements, fit_decider
-from casewise.deciding.recommending import Need, Rival
+from casewise.deciding.recommending import Alternative, Need
 from casewise.reports.decider import (
     best_of,
     candidates_notes,
@@ -195,9 +195,9 @@ def test_a_constant_candidate_and_judges_left_out_are_named():
 
 
 def test_a_judge_that_costs_the_same_on_every_query_is_not_said_to_be_not_told_apart():
-    alike = Rival("refusing everything", number(0.3), Estimate("cost", 0.0, None, None, 10.0, 0, ALIKE), None)
+    alike = Alternative("refusing everything", number(0.3), Estimate("cost", 0.0, None, None, 10.0, 0, ALIKE), None)
     best = SimpleNamespace(name="J", trial=SimpleNamespace(broken=None))
-    found: Any = SimpleNamespace(best=best, rivals=[alike], comparisons=[alike.conclusion("J")])
+    found: Any = SimpleNamespace(best=best, alternatives=[alike], comparisons=[alike.conclusion("J")])
 
     assert list(shortfalls(found)) == ["J costs the same as refusing everything on every query."]
 
@@ -246,5 +246,5 @@ def test_no_number_of_queries_is_said_to_show_a_difference_that_is_none(tmp_path
     judged = casewise.judge("demo", "fake/rehearsal", elicitations="binary", out=tmp_path / "run")
     found = casewise.recommend(judged, wanted=Requirements(ratio=3)).numbers
 
-    assert any(not rival.beaten and rival.saved.estimate == 0 for rival in found.rivals)
+    assert any(not alternative.beaten and alternative.saved.estimate == 0 for alternative in found.alternatives)
     assert next_for(found).startswith("compare other judges")

@@ -14,6 +14,7 @@ import casewise
 from casewise.notation import number, percent
 from casewise.reports.document import (
     Columns,
+    IntervalHead,
     Prose,
     difference_cell,
     document_of_tables,
@@ -23,7 +24,6 @@ from casewise.reports.document import (
     estimate_of_row,
     from_document_folder,
     how_made,
-    interval_head,
     large_figures,
     next_for_judges,
     next_without_verdicts,
@@ -128,7 +128,7 @@ def test_a_table_without_rows_has_no_column_of_numbers():
 
 def test_the_numbers_behind_a_table_are_unrounded_and_an_interval_has_columns_of_its_own():
     rows = [{"judge": "a", "rate": estimate(1 / 3, 0.25, 0.5, n=12.0), "n": 3}, {"judge": "b", "rate": None, "n": None}]
-    table = table_by("t", "T", rows, {"Judge": "judge", interval_head("Rate"): "rate", "Items": "n"})
+    table = table_by("t", "T", rows, {"Judge": "judge", IntervalHead("Rate"): "rate", "Items": "n"})
 
     assert table.rows == (("a", "33.3 % [25.0, 50.0]", "3"), ("b", "–", "–"))
     assert table.frame.to_dicts() == [
@@ -252,7 +252,7 @@ def test_not_a_number_is_written_as_nothing():
 
 
 def test_the_head_of_numbers_with_intervals_is_made_in_one_way_and_names_the_numbers():
-    assert (head := interval_head("Rate")) == "Rate, 95 % interval"
+    assert (head := IntervalHead("Rate")) == "Rate, 95 % interval"
     assert (pickle.loads(pickle.dumps(head)).name, copy.copy(head).name) == ("Rate", "Rate")
     rooms = (Path(casewise.__file__).parent / room for room in ("reports", "studies"))
     literal = re.compile(r'[^}], 95 % interval"\s*[:,)]')

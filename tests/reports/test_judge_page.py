@@ -6,41 +6,30 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.support.worlds import World, always
+from tests.support.pages import prose, sections_of
+from tests.support.worlds import MIXED, World, always
 
 from casewise.evaluate.conclusions import below_others
 from casewise.evaluate.judged_runs import ReportOptions, SecondReadings
 from casewise.judges.judge import refusal_notes
-from casewise.reports.document import CHATBOT, Folded, Forest, Prose, Table
+from casewise.reports.document import CHATBOT, Folded, Forest, Table
 from casewise.reports.judge import categories, costs, disagreements, exhibit, how_asked, names, replies_read
 from casewise.stats.costs import CostPoint
 from casewise.stats.estimates import Estimate
 
-VOTES = ("sss", "suu", "sus", "uuu", "sss", "uuu", "ssu", "usu") * 2
-JUDGES = {
-    "kind": ("s", "s", "s", "u", "s", "u", "?", "u") * 2,
-    "cautious": always("u", 16),
-    "decided": ("s", "u") * 8,
-}
-
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    judges = {name: JUDGES[name] for name in ("kind", "cautious")}
-    return World("w", VOTES, judges).report(tmp_path_factory.mktemp("two"))
+    return MIXED.only("kind", "cautious").report(tmp_path_factory.mktemp("two"))
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    return World("w", VOTES, {"decided": JUDGES["decided"]}).report(tmp_path_factory.mktemp("alone"))
+    return MIXED.only("decided").report(tmp_path_factory.mktemp("alone"))
 
 
-def sections(report):
-    return {part.anchor: part for part in report.document.sections}
-
-
-def prose(blocks):
-    return [str(block.text) for block in blocks if isinstance(block, Prose)]
+def sections(report) -> dict[str, Any]:
+    return {**sections_of(report.document)}
 
 
 def test_the_answer_comes_first_and_all_other_numbers_last(two, alone):
@@ -62,7 +51,7 @@ def test_replies_without_a_verdict_stand_in_the_open_where_there_are_some_and_el
 
 
 def test_a_page_of_judges_without_verdicts_has_what_is_known_of_them_alone(tmp_path):
-    world = World("silent", VOTES, {"one": always("?", 16), "other": ("?",) * 15 + ("s",)})
+    world = World("silent", MIXED.votes, {"one": always("?", 16), "other": ("?",) * 15 + ("s",)})
 
     assert [*sections(world.report(tmp_path))] == ["answer", "unscored", "made"]
 

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
-from tests.support.worlds import World, always
+from tests.support.pages import prose, table_named
+from tests.support.worlds import MIXED
 
 import casewise
 from casewise.records.item import RatingScale
@@ -106,24 +107,15 @@ def test_every_row_of_the_page_has_its_marks_on_the_axis(report):
 
 # The parts on small worlds whose answers are laid down.
 
-VOTES = ("sss", "suu", "sus", "uuu", "sss", "uuu", "ssu", "usu") * 2
-JUDGES = {
-    "kind": ("s", "s", "s", "u", "s", "u", "?", "u") * 2,
-    "cautious": always("u", 16),
-    "decided": ("s", "u") * 8,
-    "bold": always("s", 16),
-}
-
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    judges = {name: JUDGES[name] for name in ("kind", "cautious")}
-    return World("w", VOTES, judges).report(tmp_path_factory.mktemp("two")).numbers
+    return MIXED.only("kind", "cautious").report(tmp_path_factory.mktemp("two")).numbers
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    return World("w", VOTES, {"decided": JUDGES["decided"]}).report(tmp_path_factory.mktemp("alone")).numbers
+    return MIXED.only("decided").report(tmp_path_factory.mktemp("alone")).numbers
 
 
 def blocks_of(numbers):
@@ -132,21 +124,12 @@ def blocks_of(numbers):
     return section.blocks
 
 
-def words(blocks):
-    return [str(block.text) for block in blocks if isinstance(block, Prose)]
-
-
-def table_named(blocks, name):
-    (table,) = (block for block in blocks if isinstance(block, Table) and block.name == name)
-    return table
-
-
 def test_one_judge_is_answered_in_sentences_and_several_by_who_is_ahead(two, alone):
-    assert words(blocks_of(alone))[:2] == [
+    assert prose(blocks_of(alone))[:2] == [
         "This judge agrees with people on 100.0 % [63.1, 100.0] of items.",
         "It is not told apart from one person (66.7 %) or from a constant verdict (50.0 %).",
     ]
-    assert words(blocks_of(two))[0] == (
+    assert prose(blocks_of(two))[0] == (
         "None of the 2 judges is shown to agree with people more often than the best baseline."
     )
     assert [isinstance(block, Prose) and block.lead for block in blocks_of(alone)] == [True, *[False] * 4]
@@ -184,7 +167,7 @@ def test_the_next_step_follows_from_how_many_judges_and_unscored_items_there_are
     def step(numbers):
         return str(parts.after_report(numbers))
 
-    unread = World("w", VOTES, {"kind": JUDGES["kind"]}).report(tmp_path).numbers
+    unread = MIXED.only("kind").report(tmp_path).numbers
 
     assert step(two).startswith("casewise compare ")
     assert step(unread).startswith("casewise reread ")
@@ -250,7 +233,7 @@ def test_a_judge_of_many_is_drawn_in_the_answer_among_the_five_most_accurate_alo
 
 
 def test_the_headline_has_each_metric_of_each_judge(two, alone):
-    (table, prose) = parts.headline(two)
+    (table, note) = parts.headline(two)
     (single, _) = parts.headline(alone)
     assert isinstance(table, Table)
     assert isinstance(single, Table)
@@ -258,9 +241,9 @@ def test_the_headline_has_each_metric_of_each_judge(two, alone):
     assert (table.name, table.caption) == ("headline-votes", "Labels: votes (the majority of an item's votes)")
     assert table.rows[0] == ("kind (binary)", "Accuracy", "75.0 % [29.1, 95.6]", "16", "2")
     assert single.columns[0] == "Metric"
-    assert "counts against the judge in accuracy" in words([prose])[0]
+    assert "In accuracy, recall and F1 an item without a verdict counts as wrong." in prose([note])[0]
     excluded = replace(two, options=replace(two.options, unscored="exclude"))
-    assert "counts exclude in accuracy" in words(parts.headline(excluded))[0]
+    assert "an item without a verdict is left out. Metrics" in prose(parts.headline(excluded))[0]
     assert parts.policy_in_words("votes,unsure=half", two.label_words) == (
         "votes (the majority of an item's votes), unsure=half"
     )
@@ -283,8 +266,8 @@ def test_each_judge_has_its_baselines_in_a_table(two, alone):
         ("The highest value that people's votes allow", "–", "–"),
     ]
     assert kind.rows[-1][3].startswith("0.791 [")
-    assert words(sections["baselines"].blocks)[-1].startswith("There is no baseline of words alone: ")
-    assert words(of_one["baselines"].blocks) == [words(sections["baselines"].blocks)[-1]]
+    assert prose(sections["baselines"].blocks)[-1].startswith("There is no baseline of words alone: ")
+    assert prose(of_one["baselines"].blocks) == [prose(sections["baselines"].blocks)[-1]]
     nothing: Any = SimpleNamespace(baseline_comparisons={})
     assert [*parts.baseline_sections(nothing)] == []
 
@@ -331,7 +314,7 @@ def test_judges_stand_beside_people_and_say_what_cannot_be_tested(two):
         "16",
     )
     assert [row[5] for row in table_named(blocks, "new-person").rows] == ["no worse", "not shown"]
-    assert words(blocks)[-1] == (
+    assert prose(blocks)[-1] == (
         "cautious (binary): alternative annotator test: annotators share a median of 16 items with others; the test needs 30."
     )
     assert [*parts.new_person_table(())] == []
@@ -341,7 +324,7 @@ def test_judges_stand_beside_people_and_say_what_cannot_be_tested(two):
 def test_subsets_have_the_second_study_where_people_rated_and_the_best_where_items_are_hard(two):
     clear = next(iter(two.subsets))
     hard = replace(clear, subset="hard", second_study=None, best=0.8, n=3.4, items=9)
-    table, prose = parts.subset_blocks(two.subsets)
+    table, note = parts.subset_blocks(two.subsets)
     with_hard, explained = parts.subset_blocks([hard])
     assert isinstance(table, Table)
     assert isinstance(with_hard, Table)
@@ -350,8 +333,8 @@ def test_subsets_have_the_second_study_where_people_rated_and_the_best_where_ite
     assert table.rows[0] == ("clear", "kind (binary)", "8", "100.0 % [54.1, 100.0]", "–", "85.7 %")
     assert with_hard.columns == ("Items", "Number", "Accuracy, 95 % interval", "Words alone", "Best")
     assert with_hard.rows[0][1] == "3 of 9"
-    assert words([prose]) == ["Clear: at least 70 % of the votes agree; close: fewer than 70 % of the votes agree."]
-    assert "One half of the votes selects the hard items" in words([explained])[0]
+    assert prose([note]) == ["Clear: at least 70 % of the votes agree; close: fewer than 70 % of the votes agree."]
+    assert "One half of the votes selects the hard items" in prose([explained])[0]
     assert [*parts.subset_blocks(())] == []
 
 
@@ -372,11 +355,11 @@ def test_the_value_of_each_part_of_the_context_is_drawn_around_zero():
         }
 
     rows = [row("sender", "accuracy", 0.1), row("recipient", "accuracy", None), row("sender", "auroc", 0.02)]
-    prose, chart, shapley = parts.arms_blocks(pl.DataFrame([*rows, row("sender", "accuracy", 0.01, "shapley")]))
+    note, chart, shapley = parts.arms_blocks(pl.DataFrame([*rows, row("sender", "accuracy", 0.01, "shapley")]))
     assert isinstance(chart, Forest)
     assert isinstance(shapley, Forest)
 
-    assert words([prose])[0].startswith("A value above zero means that the part helps the judge")
+    assert prose([note])[0].startswith("A value above zero means that the part helps the judge")
     assert (chart.name, chart.ends, shapley.name) == ("arms-left-out-binary", (-0.3, 0.3), "arms-shapley-binary")
     assert [(heading, [row.label for row in rows]) for heading, rows in chart.groups] == [
         ("Accuracy", ["sender"]),

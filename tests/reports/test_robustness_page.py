@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.pages import prose
 
 from casewise.reports import robustness
 from casewise.reports.document import REASONS, Forest, Prose
@@ -61,10 +62,6 @@ def numbers(*rows, **more) -> Any:
         "adaptive": (),
     }
     return SimpleNamespace(leading=leading, defences=("none",), **usual | more)
-
-
-def said(blocks) -> list[str]:
-    return [str(block.text) for block in blocks if isinstance(block, Prose)]
 
 
 def test_what_is_offered_stands_in_a_row_a_claim_with_its_channels_and_directions():
@@ -139,7 +136,7 @@ UNMOVED = "Check whether the judge reads what it is shown. A judge that does not
     ],
 )
 def test_the_answer_says_why_there_is_no_share(rows, more, sentences):
-    assert said(in_short(numbers(*rows, **more))) == sentences
+    assert prose(in_short(numbers(*rows, **more))) == sentences
 
 
 def test_the_answer_charts_the_attacks_of_each_direction_and_tells_how_to_measure_a_defence():
@@ -148,16 +145,16 @@ def test_the_answer_charts_the_attacks_of_each_direction_and_tells_how_to_measur
     defended.defences = ("none", "delimit")
 
     assert [block.name for block in blocks if isinstance(block, Forest)] == ["harm-forest", "denial-forest"]
-    assert said(blocks)[-1] == DEFEND
+    assert prose(blocks)[-1] == DEFEND
     assert [block.lead for block in blocks if isinstance(block, Prose)] == [True, True, False]
-    assert DEFEND not in said(in_short(defended))
+    assert DEFEND not in prose(in_short(defended))
 
 
 def test_attacks_that_could_not_be_shown_are_counted_by_their_place(monkeypatch):
     monkeypatch.setattr(robustness, "place_of_attack", lambda _transform: "in the context")
     rows = [attack(), attack(), attack(is_attack=False)]
 
-    assert said(in_short(numbers(*rows, not_shown=rows[:1])))[0].startswith(
+    assert prose(in_short(numbers(*rows, not_shown=rows[:1])))[0].startswith(
         "1 attack of 2 could not be shown to the judge on any item: 1 in the context. The judge receives"
     )
 
@@ -236,4 +233,6 @@ def test_the_page_explains_its_numbers_and_has_defences_and_noise_where_they_wer
         ["Verdicts compared with the labels", "Every attack"],
         ["Verdicts compared with the labels", "Noise: verdicts that turn under perturbations", "Every attack"],
     ]
-    assert f"corrected for all 0 attacks, defences and verdicts compared here. {REASONS}" in said(pages[1][1].blocks)[0]
+    assert (
+        f"corrected for all 0 attacks, defences and verdicts compared here. {REASONS}" in prose(pages[1][1].blocks)[0]
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,6 +73,10 @@ class World:
             ]
         about = About(name=self.name.replace(" ", "-"), labels_by=self.labels_by)
         return Benchmark(about, tuple(queries), tuple(contexts), tuple(items), tuple(ratings))
+
+    def only(self, *judges: str) -> World:
+        """Return this world with these judges alone."""
+        return replace(self, judges={name: self.judges[name] for name in judges})
 
     def judge(self, name: str) -> Scripted:
         """Return the judge of this name."""
@@ -147,6 +151,19 @@ def always(word: str, items: int) -> tuple[str, ...]:
 
 CLEAR = ("sssss", "uuuuu")
 SPLIT = ("sssuu", "suuuu")
+
+
+MIXED = World(
+    "w",
+    ("sss", "suu", "sus", "uuu", "sss", "uuu", "ssu", "usu") * 2,
+    {
+        "kind": ("s", "s", "s", "u", "s", "u", "?", "u") * 2,
+        "cautious": always("u", 16),
+        "decided": ("s", "u") * 8,
+        "bold": always("s", 16),
+    },
+)
+"""Eight queries, rated by three people who agree on half of the items, and four judges: one leaves two items unscored."""
 
 
 WORLDS = (

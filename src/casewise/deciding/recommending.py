@@ -46,9 +46,11 @@ from casewise.storage.run_folder import AnyRun
 # whichever is chosen, for whatever reason. Choosing on one half of the queries and promising on the other holds too, and
 # promises less: `python -m benchmarks.coverage recommended` measures both.
 
-Alternative = Literal["refusing everything", "answering everything", "asking a person about everything", "words alone"]
+AlternativeName = Literal[
+    "refusing everything", "answering everything", "asking a person about everything", "words alone"
+]
 
-CONSTANTS: dict[Decision, Alternative] = {
+CONSTANTS: dict[Decision, AlternativeName] = {
     "refuse": "refusing everything",
     "answer": "answering everything",
     "ask": "asking a person about everything",
@@ -56,11 +58,11 @@ CONSTANTS: dict[Decision, Alternative] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Rival(ShortRepr):
+class Alternative(ShortRepr):
     """An alternative without a judge: one decision for everything, or a classifier of words. The classifier's
     thresholds are fitted in the same way."""
 
-    name: Alternative
+    name: AlternativeName
     cost: Estimate
     saved: Estimate
     """Its mean cost less that of the best judge: above 0 where the judge is better."""
@@ -120,7 +122,7 @@ class Recommendation(ShortRepr):
     """The aims asked for, with `chosen_from` at least the number of judges."""
     candidates: tuple[Fitting, ...]
     """The chosen one, then the others by held-out cost."""
-    rivals: tuple[Rival, ...]
+    alternatives: tuple[Alternative, ...]
     why_no_words: str | None
     """The reason why there is no classifier of words to compare with; None where there is one."""
     shown_to_fail: bool
@@ -158,8 +160,8 @@ class Recommendation(ShortRepr):
             key=lambda fitting: (fitting.name != chosen, fitting.trial.broken is not None, fitting.trial.cost.value),
         )
         reference_scores = ReferenceScores(runs.benchmark, options.seed)
-        own_rivals, *rivals_of_others = (
-            tuple(rivals(candidate, reference_scores, wanted, seed=options.seed)) for candidate in order
+        of_best, *of_others = (
+            tuple(compare_alternatives(candidate, reference_scores, wanted, seed=options.seed)) for candidate in order
         )
         try:
             rebuild_judge(order[0].decider.judge, model=ModelOptions(needs_key=False))
@@ -170,8 +172,10 @@ class Recommendation(ShortRepr):
             runs=runs,
             wanted=wanted,
             candidates=tuple(order),
-            rivals=own_rivals,
-            shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own_rivals, *rivals_of_others)),
+            alternatives=of_best,
+            shown_to_fail=all(
+                any(alternative.better for alternative in of_judge) for of_judge in (of_best, *of_others)
+            ),
             why_no_words=reference_scores.subject.why_no_baseline,
             left_out=left_out,
             problem=problem,
@@ -186,12 +190,12 @@ class Recommendation(ShortRepr):
     @property
     def good_enough(self) -> bool:
         """True if the best judge keeps the promises and is shown to cost less than every alternative without a judge."""
-        return self.best.trial.broken is None and all(rival.beaten for rival in self.rivals)
+        return self.best.trial.broken is None and all(alternative.beaten for alternative in self.alternatives)
 
     @property
     def comparisons(self) -> tuple[Conclusion, ...]:
         """Whether the best judge costs less than each alternative."""
-        return tuple(rival.conclusion(self.best.name) for rival in self.rivals)
+        return tuple(alternative.conclusion(self.best.name) for alternative in self.alternatives)
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
@@ -244,8 +248,12 @@ class Recommendation(ShortRepr):
                 for candidate in self.candidates
             ],
             "alternatives": [
-                {**json_fields(rival), "beaten": rival.beaten, **estimate_fields(rival, "cost", "saved")}
-                for rival in self.rivals
+                {
+                    **json_fields(alternative),
+                    "beaten": alternative.beaten,
+                    **estimate_fields(alternative, "cost", "saved"),
+                }
+                for alternative in self.alternatives
             ],
             "why_no_words": self.why_no_words,
             "not_promised": json_value(self.needs),
@@ -287,7 +295,9 @@ def deployable_series(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
     return series, left_out
 
 
-def rivals(judge: Fitting, reference_scores: ReferenceScores, wanted: Requirements, *, seed: int) -> Iterator[Rival]:
+def compare_alternatives(
+    judge: Fitting, reference_scores: ReferenceScores, wanted: Requirements, *, seed: int
+) -> Iterator[Alternative]:
     """Yield each alternative that keeps the same promises as the judge, with the comparison."""
     evidence, trial = judge.trial.evidence, judge.trial
     keeps_promises = trial.broken is None
@@ -298,7 +308,7 @@ def rivals(judge: Fitting, reference_scores: ReferenceScores, wanted: Requiremen
         if (keeps_promises and breaks) or (decision == "ask" and not asks):
             continue
         always = np.full(len(evidence.value), DECISIONS.index(decision), dtype=np.intp)
-        yield rival(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
+        yield compare_alternative(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
     subject = reference_scores.subject
     read = subject.words_read[judge.places]
     if subject.why_no_baseline is not None or not read.any():
@@ -314,17 +324,17 @@ def rivals(judge: Fitting, reference_scores: ReferenceScores, wanted: Requiremen
     except StatisticsError:
         return
     cost = trial.cost if read.all() else rates(read_evidence, trial.decisions[read], wanted=wanted)["cost"]
-    yield rival("words alone", trial_of_words.cost, cost, wanted)
+    yield compare_alternative("words alone", trial_of_words.cost, cost, wanted)
 
 
-def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Requirements) -> Rival:
+def compare_alternative(name: AlternativeName, cost: Measured, judge: Measured, wanted: Requirements) -> Alternative:
     level = wanted.interval_level
     saved = difference_of(cost, judge, level=level)
     more = None
     if saved.estimate and saved.estimate > 0 and (saved.ci_low is None or saved.ci_low <= 0):
         n = min(cost.at_risk, judge.at_risk)
         more = further_queries(saved.estimate, influence_of_difference(cost, judge), n, level=level)
-    return Rival(name, estimate_of(cost, level=level), saved, more)
+    return Alternative(name, estimate_of(cost, level=level), saved, more)
 
 
 def needs(trial: Trial, wanted: Requirements) -> Iterator[Need]:

@@ -17,11 +17,11 @@ from casewise.reports.document import (
     Columns,
     Document,
     Folded,
+    IntervalHead,
     LargeFigure,
     Prose,
     Section,
     all_numbers,
-    interval_head,
     large_figures,
     next_step,
     paragraph,
@@ -257,7 +257,7 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
         (CONSTANTS[name], NOTHING, percent(accuracy["votes"]), NOTHING, percent(accuracy["published"]))
         for name, accuracy in part.measured["constants"].items()
     ]
-    head = ("Verdicts from", "Held out", interval_head("Accuracy"), "r", "Accuracy under the policy published")
+    head = ("Verdicts from", "Held out", IntervalHead("Accuracy"), "r", "Accuracy under the policy published")
     yield table_of("baselines", "Accuracy of a linear classifier on words, and of constant verdicts", head, cells)
     yield Prose(
         "If words alone predict the labels well, a judge's accuracy does not show whether it weighed the case. The labels rest on the "
@@ -310,7 +310,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
             ("Lowest possible Brier score", number(m["ceilings"]["brier_floor"])),
         ]
     if rows:
-        yield table_of("people-table", "Limits that people's votes set", ("Measure", interval_head("Value")), rows)
+        yield table_of("people-table", "Limits that people's votes set", ("Measure", IntervalHead("Value")), rows)
     if "ceilings" in m:
         yield Prose(
             f"{percent(m['ceilings']['between_conditions'])} of the variance of the safe rates lies between conditions. A judge that "
@@ -319,7 +319,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
     if "panel" in m:
         columns: Columns = {
             "People": (str, "people"),
-            interval_head("Agreement"): (share, "agreement", "ci_low", "ci_high"),
+            IntervalHead("Agreement"): (share, "agreement", "ci_low", "ci_high"),
             "By a model": (lambda modelled: "yes" if modelled else "no", "modelled"),
         }
         caption = f"Agreement of a panel's majority with the majority of {m['panel'][0]['reference']} other people, by the panel's size"
@@ -330,7 +330,7 @@ def intent_blocks(part: Part) -> Iterator[Block]:
     columns: Columns = {
         "Items": (measure_name, "0"),
         "Number": "1.n",
-        interval_head("Agreement"): (share, "1.estimate", "1.ci_low", "1.ci_high"),
+        IntervalHead("Agreement"): (share, "1.estimate", "1.ci_low", "1.ci_high"),
     }
     for kind in ("condition", "category"):
         rows = sorted(part.measured.get(f"by_{kind}", {}).items(), key=lambda pair: pair[1]["estimate"])

@@ -113,9 +113,9 @@ def behaviour_answer(chatbots: Sequence[ChatbotRates], checked: Sequence[Correct
         )
     graders = {(corrected.model, corrected.grader) for corrected in by_people}
     if unchecked := [chatbot for chatbot in chatbots if (chatbot.model, chatbot.grader) not in graders]:
-        of_some = f" ({first_few(list(dict.fromkeys(map(title, unchecked))))})" if graders else ""
+        for_some = f" for {first_few(list(dict.fromkeys(map(title, unchecked))))}" if graders else ""
         yield Prose(
-            f"The grader{of_some} is not checked, and its errors change every rate here. Have some replies labelled, drawn at random "
+            f"The grader is not checked{for_some}, and its errors change every rate here. Have some replies labelled, drawn at random "
             "(casewise study init REPLIES --question reply), and pass the labels with --grader-labels."
         )
 

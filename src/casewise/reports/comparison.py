@@ -30,6 +30,7 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
+    IntervalHead,
     Prose,
     Section,
     all_numbers,
@@ -38,7 +39,6 @@ from casewise.reports.document import (
     estimate_cell,
     estimate_frame,
     how_made,
-    interval_head,
     next_for_judges,
     next_without_verdicts,
     table_by,
@@ -186,7 +186,7 @@ def side_by_side(report: ComparisonNumbers) -> Block:
     columns: Columns = {
         "Metric": (titles().get, "1.name"),
         "Judge": "0",
-        interval_head("Estimate"): "1",
+        IntervalHead("Estimate"): "1",
         "Items": "1.n",
     }
     return table_by("side-by-side-table", "All on the same items", rows, columns)
@@ -203,7 +203,7 @@ def every_difference(report: ComparisonNumbers) -> Block:
     columns: Columns = {
         "Judges": (pair_name, "0"),
         "Metric": (title, "1.name"),
-        interval_head("Difference"): (difference_cell, "1"),
+        IntervalHead("Difference"): (difference_cell, "1"),
     }
     return table_by("every-difference-table", "Differences, with intervals corrected for all pairs", rows, columns)
 
@@ -233,7 +233,7 @@ def turning_points(report: ComparisonNumbers) -> Block:
     columns: Columns = {
         "First": "0.first",
         "Second": "0.second",
-        interval_head("Ratio"): "1.ratio",
+        IntervalHead("Ratio"): "1.ratio",
         "Cheaper below": (cheaper, "0", "1.cheaper_below"),
         "Cheaper above": (cheaper, "0", "1.cheaper_above"),
     }

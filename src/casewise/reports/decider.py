@@ -346,7 +346,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     several = len(recommendation.candidates) > 1
     n, every = len(recommendation.candidates), len(recommendation.candidates) + len(recommendation.left_out)
     harm, _ = recommendation.wanted.costs
-    saved: tuple[Block, ...] = (*map(Prose, shortfalls(recommendation)), rivals_table(recommendation))
+    saved: tuple[Block, ...] = (*map(Prose, shortfalls(recommendation)), alternatives_table(recommendation))
     return Document(
         f"Which judge to deploy on {benchmark.name}",
         text(
@@ -393,14 +393,16 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
         yield Prose(shortfall(recommendation), lead=True)
     yield errors_figures(best)
     if recommendation.good_enough:
-        rivals = [rival.name for rival in recommendation.rivals]
-        words = "It costs less than {rivals}: the intervals of the differences lie above zero."
-        yield paragraph(words, rivals=first_few(rivals, most=len(rivals)))
+        alternatives = [alternative.name for alternative in recommendation.alternatives]
+        words = "It costs less than {alternatives}: the intervals of the differences lie above zero."
+        yield paragraph(words, alternatives=first_few(alternatives, most=len(alternatives)))
         if best.decider.thresholds.promised:
             yield Prose(join(" ", promise_sentences(best.decider)))
     else:
         prefix = text("{judge} is the best of them. ", judge=best.name) if several else ""
-        sentences = [rival.conclusion("It").sentence for rival in recommendation.rivals if rival.better]
+        sentences = [
+            alternative.conclusion("It").sentence for alternative in recommendation.alternatives if alternative.better
+        ]
         reasons = shortfalls(recommendation) if best.trial.broken is not None or not sentences else sentences
         yield Prose(prefix + next(iter(reasons), ""))
     if notes := join(" ", candidates_notes(recommendation)):
@@ -411,7 +413,7 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
 
 def next_for(recommendation: Recommendation) -> str:
     """Return the next step: the command that fits it, or the queries that would decide."""
-    unbeaten = [rival.more_queries for rival in recommendation.rivals if not rival.beaten]
+    unbeaten = [alternative.more_queries for alternative in recommendation.alternatives if not alternative.beaten]
     more = [n for n in unbeaten if n]
     if recommendation.problem is None and recommendation.good_enough:
         return recommendation.commands[0]
@@ -449,24 +451,24 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     """Yield the shortfalls of the best judge."""
     if recommendation.best.trial.broken is not None:
         yield capitalised(recommendation.best.trial.broken) + "."
-    for rival, comparison in zip(recommendation.rivals, recommendation.comparisons, strict=True):
-        if not rival.beaten:
+    for alternative, comparison in zip(recommendation.alternatives, recommendation.comparisons, strict=True):
+        if not alternative.beaten:
             yield comparison.sentence
-            if rival.more_queries:
+            if alternative.more_queries:
                 words = "About {more} would show a difference of this size."
-                yield text(words, more=more_queries(rival.more_queries))
+                yield text(words, more=more_queries(alternative.more_queries))
 
 
-def rivals_table(recommendation: Recommendation) -> Table:
+def alternatives_table(recommendation: Recommendation) -> Table:
     cost = estimate_of(recommendation.best.trial.cost, level=recommendation.wanted.interval_level)
     rows: list[tuple[str, str, str]] = [(recommendation.best.name, with_interval(cost), NOTHING)]
     rows += (
-        (rival.name.capitalize(), with_interval(rival.cost), with_interval(rival.saved))
-        for rival in recommendation.rivals
+        (alternative.name.capitalize(), with_interval(alternative.cost), with_interval(alternative.saved))
+        for alternative in recommendation.alternatives
     )
     cost_head = f"Cost of an item, 95 % interval{best_of(recommendation.wanted.chosen_from)}"
     head = ("Who decides", cost_head, "The judge saves")
-    return table_of("rivals", text("Mean cost of an item on held-out {queries}, in over-refusals"), head, rows)
+    return table_of("alternatives", text("Mean cost of an item on held-out {queries}, in over-refusals"), head, rows)
 
 
 def promises(recommendation: Recommendation) -> Iterator[Prose]:

@@ -504,15 +504,15 @@ class IntervalHead(str):
     """The head of a column of numbers with their intervals."""
 
     __slots__ = ("name",)
+
     name: str
     """The head of the numbers alone."""
 
-
-def interval_head(name: str) -> IntervalHead:
-    """Return the head of a column of numbers called `name`, with their intervals."""
-    head = IntervalHead(f"{name}, 95 % interval")
-    head.name = name
-    return head
+    def __new__(cls, name: str) -> Self:
+        """Make the head of numbers that are called `name`."""
+        head = super().__new__(cls, f"{name}, 95 % interval")
+        head.name = name
+        return head
 
 
 Column = str | tuple[Any, ...] | Callable[[Any], Any]

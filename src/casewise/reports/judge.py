@@ -27,6 +27,7 @@ from casewise.reports.document import (
     Folded,
     Forest,
     ForestRow,
+    IntervalHead,
     Prose,
     Section,
     Table,
@@ -34,7 +35,6 @@ from casewise.reports.document import (
     estimate_cell,
     estimate_of_row,
     how_made,
-    interval_head,
     paragraph,
     table_by,
     titles,
@@ -83,7 +83,7 @@ class Measured(NamedTuple):
     """The measure of the judge on the items and votes of `person`."""
 
 
-MEASURED: Columns = {"Judge": "series", "Measure": "measure", interval_head("Estimate"): "estimate"}
+MEASURED: Columns = {"Judge": "series", "Measure": "measure", IntervalHead("Estimate"): "estimate"}
 """The columns of every table of measures."""
 
 
@@ -135,9 +135,9 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
     columns: Columns = {
         "Agreement": (partial(percent, digits=0), "agreement"),
         "Safe items": "n_safe",
-        interval_head("Over-refusal"): "over_refusal",
+        IntervalHead("Over-refusal"): "over_refusal",
         "Unsafe items": "n_unsafe",
-        interval_head("Harm"): "harm",
+        IntervalHead("Harm"): "harm",
     }
     caption = series + ": harm and over-refusal, by the share of people who must agree on an item for it to count"
     table = table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns)
@@ -185,7 +185,7 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
     columns: Columns = {
         "Judge's values": ("{:.2f} to {:.2f}".format, "low", "high"),
         "Mean": (number, "value"),
-        interval_head("Mean safe rate"): "rate",
+        IntervalHead("Mean safe rate"): "rate",
         "Items": "n",
     }
     caption = (
@@ -225,8 +225,8 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
     columns: Columns = {
         "Judge": "0",
         "Ratio": ("{:g}".format, "1.ratio"),
-        interval_head("Cost"): (estimate_cell, "1.cost"),
-        interval_head("Best threshold"): (estimate_cell, "1.best_threshold"),
+        IntervalHead("Cost"): (estimate_cell, "1.cost"),
+        IntervalHead("Best threshold"): (estimate_cell, "1.best_threshold"),
         "Threshold": (number, "1.threshold"),
         "Refuse all": (number, "1.refuse_all"),
         "Answer all": (number, "1.answer_all"),
@@ -472,7 +472,7 @@ def slices(kind: str, rows: pl.DataFrame) -> Iterator[Forest]:
         kind.capitalize(): "1",
         "Judge": "0",
         "Items": "2.accuracy.n",
-        interval_head("Accuracy"): "2.accuracy",
+        IntervalHead("Accuracy"): "2.accuracy",
         "Recall of safe": (percent, "2.recall_safe.estimate"),
         "Recall of unsafe": (percent, "2.recall_unsafe.estimate"),
         "Unscored": (percent, "2.unscored_rate.estimate"),
@@ -506,11 +506,8 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     elif report.options.disagreements and not report.labelled:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so no verdict can be compared.")
     elif report.options.disagreements:
-        agree, none = (
-            "On every item with a label and a verdict, the two agree.",
-            "No item has both a verdict and a label that is no tie.",
-        )
-        yield Prose(agree if report.can_disagree else none)
+        agree = "On every item with a label and a verdict, the two agree."
+        yield Prose(agree if report.can_disagree else "No item has both a verdict and a label that is no tie.")
 
 
 JUDGED = {"harm": "judged safe", "over_refusal": "judged unsafe"}

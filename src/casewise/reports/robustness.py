@@ -28,6 +28,7 @@ from casewise.reports.document import (
     Exhibit,
     Forest,
     ForestRow,
+    IntervalHead,
     MarkedText,
     Prose,
     Section,
@@ -35,7 +36,6 @@ from casewise.reports.document import (
     all_numbers,
     difference_cell,
     estimate_cell,
-    interval_head,
     paragraph,
     table_by,
 )
@@ -245,7 +245,7 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
         columns: Columns = {
             "Defence": (transform_name, "0"),
             "Towards": "1",
-            interval_head("Turned"): "2",
+            IntervalHead("Turned"): "2",
             "Items": "2.n",
         }
         noise = table_by("noise", "Verdicts that turn under perturbations (mean)", perturbed, columns)

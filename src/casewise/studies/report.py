@@ -24,11 +24,11 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
+    IntervalHead,
     LargeFigure,
     Prose,
     Section,
     all_numbers,
-    interval_head,
     large_figures,
     next_step,
     table_by,
@@ -69,9 +69,11 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
         return
     row_of_pair = {(row["first"], row["second"]): row for row in analysis.contrasts.to_dicts()}
     contrasts = [(row, row_of_pair.get((row["first"], row["second"]))) for row in excluded.contrasts.to_dicts()]
-    decisions = [(row, row["differs"], without["differs"] if without else None) for row, without in contrasts]
-    turned = [contrast_name(row) for row, decision, without in decisions if decision != without]
-    if any(decision is not None for _, *both in decisions for decision in both):
+    decisions = [(row["differs"], without["differs"] if without else None) for row, without in contrasts]
+    turned = [
+        contrast_name(row) for (row, _), (with_all, kept) in zip(contrasts, decisions, strict=True) if with_all != kept
+    ]
+    if set(decisions) - {(None, None)}:
         yield Prose(
             f"With the {count_of(excluded.ratings - len(analysis.ratings), 'rating')} that this report leaves out, "
             + (f"the decision changes for {', '.join(turned)}." if turned else "every contrast has the same decision.")
@@ -79,9 +81,9 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), excluded.reasons.items())
     columns: Columns = {
         "Contrast": (contrast_name, "0"),
-        interval_head("Points without"): (quoted_points, "1"),
+        IntervalHead("Points without"): (quoted_points, "1"),
         "p": (p_value, "1.recommended_p_corrected"),
-        interval_head("Points with"): (quoted_points, "0"),
+        IntervalHead("Points with"): (quoted_points, "0"),
         "p ": (p_value, "0.recommended_p_corrected"),
     }
     caption = f"Differences of {words.rates} without and with these ratings, p corrected in the same way"
@@ -197,7 +199,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         "Items": "items",
         "Annotators": "annotators",
         "Ratings": "ratings",
-        interval_head(study.words.safe): (share, "safe_rate", "ci_low", "ci_high"),
+        IntervalHead(study.words.safe): (share, "safe_rate", "ci_low", "ci_high"),
     }
     table = table_by("conditions", caption, analysis.conditions, columns)
     yield Forest("condition-rates", caption, (("", drawn),), ("Condition", "", "Rate"), behind=table)

@@ -19,9 +19,9 @@ from casewise.reports.document import (
     Columns,
     Forest,
     ForestRow,
+    IntervalHead,
     Prose,
     Section,
-    interval_head,
     paragraph,
     table_by,
     table_of,
@@ -384,7 +384,7 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     frame = pl.DataFrame({**numbers, "modelled": curve.modelled}).filter(pl.col("people") % 2 == 1)
     columns: Columns = {
         "People": "people",
-        interval_head("Agreement"): (share, "agreement", "low", "high"),
+        IntervalHead("Agreement"): (share, "agreement", "low", "high"),
         "Method": (lambda modelled: "modelled" if modelled else "counted", "modelled"),
     }
     caption = f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {count_of(curve.items, 'item')}"

@@ -168,9 +168,8 @@ class RatingTable:
         if self.wide is not None:
             ratings, columns = self.melted(ratings, columns, key, scale=scale)
         rating_key = key_column(ratings, key, CASE_IDS, "the case's id")
-        repeated = {rating_key} | (
-            {"text"} & cases.columns.keys()
-        )  # an annotation tool repeats the text that it showed
+        # An annotation tool repeats the text that it showed.
+        repeated = {rating_key} | ({"text"} & cases.columns.keys())
         of_ratings = {name: cells for name, cells in ratings.columns.items() if name not in repeated}
         if shared := [name for name in of_ratings if name in cases.columns]:
             raise ConfigurationError(f"both files have a column {shared[0]!r}; name it otherwise in one of them")
