@@ -454,6 +454,18 @@ def test_a_formula_without_a_value_blames_a_class_only_where_one_is_missing(weig
     assert (constant.estimate, constant.method) == (None, f"undefined: {why}")
 
 
+def test_a_packages_metric_of_order_has_a_domain_too_and_no_exit_of_its_own():
+    def leave(_sample):
+        raise SystemExit(0)
+
+    order = replace(find_metric("auroc"), package="odd 0.3", domain=(0.0, 0.5))
+    sample = sample_of([1, 0], [1, 0], probability=[0.9, 0.1])
+    outside, left = estimate(sample, metrics=[order, replace(order, ordered=leave)])
+
+    assert outside.method == "undefined: 1 is outside its domain, 0 to 0.5"
+    assert left.method == "undefined: odd 0.3 failed (SystemExit: 0)"
+
+
 def test_an_error_that_some_verdicts_avoid_has_a_number_and_recall_has_one_without_any():
     (harm,) = estimate(sample_of([0, 0, 1], [NAN, 0, 1]), metrics=[REFUSALS[1]])
     (recall,) = estimate(sample_of([1, 1, 0], [NAN, NAN, 1]), metrics=[find_metric("recall_safe")])

@@ -270,7 +270,7 @@ def entries(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
             else:
                 yield path, name, inner
     elif isinstance(value, list):
-        name = path.rsplit(" ", 1)[-1] or "judgement"
+        name = path.rpartition(" ")[2] or "judgement"
         for inner in value:
             if isinstance(inner, (dict, list)):
                 yield from entries(inner, path)
@@ -320,7 +320,7 @@ def by_json(text: str, stated: list[JsonValue], form: WrittenForm, *, strict: bo
     found = [values_of(candidate.value, form) for candidate in stated]
     values, others = {value for main, _ in found for value in main}, {value for _, other in found for value in other}
     outside = without_json(text, list(values_in(text)), JSON_HERE)
-    before = outside.split(JSON_HERE, 1)[0]
+    before = outside.partition(JSON_HERE)[0]
     if declines(before):
         return unscored(UnscoredReason.REFUSED, text)
     if len(values - {None}) > 1 or (None in values and len(values) > 1) or others - values:
