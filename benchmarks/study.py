@@ -43,7 +43,7 @@ from tests.support.study import design, material
 
 from casewise import database
 from casewise.database import Database
-from casewise.studies.rounds import open_round
+from casewise.studies.rounds import RehearsalOptions, open_round
 from casewise.studies.wording import read_wording
 from casewise.web.load_test import Crowd, Rehearsal, RehearsalPlan, arrivals, rehearse_to_the_end
 
@@ -184,12 +184,14 @@ def rate_once(store: Database, address: str, *, name: str, full: bool) -> Rehear
     people = len(shown.items) * per_item // 25 + len(PAPER)  # each condition may end with a short batch
     rehearsal = RehearsalPlan(
         url=f"{address}/study/{study.id}",
-        annotators=people,
-        careless=0.0,
-        dropout=0.05 if full else 0.0,
+        options=RehearsalOptions(
+            annotators=people,
+            careless=0.0,
+            dropout=0.05 if full else 0.0,
+            at_once=CLIENTS,
+            until_full=full,
+        ),
         skip=0.01 if full else 0.0,
-        at_once=CLIENTS,
-        until_full=full,
     )
     crowd = Crowd(shown, study.wording, plan=rehearsal, people=3 * people)
     return asyncio.run(rehearse_to_the_end(store, study, rehearsal, crowd, arrival=arrivals(study, invitation_key=b"")))

@@ -90,14 +90,14 @@ def chosen(studies: int) -> Iterator[Row]:
     rng = np.random.default_rng(17)
     for judges, queries, at_most in ((3, 300, 0.05), (10, 300, 0.05), (10, 300, 0.02), (10, 60, 0.1)):
         for shared in (False, True):
-            wanted = Requirements(max_harm=at_most, chosen_from=judges if shared else 1)
+            requirements = Requirements(max_harm=at_most, chosen_from=judges if shared else 1)
             held = promised = 0
             for _ in range(studies):
                 harms = []
                 for _ in range(judges):
                     some = seen(rng, queries, 1, 0.0, scores=False)
                     try:
-                        cut = kept_threshold(some, wanted.promises[0]).threshold
+                        cut = kept_threshold(some, requirements.promises[0]).threshold
                     except StatisticsError:
                         continue
                     harms.append((float((some.value[some.weight == 1] <= cut).mean()), true_harm(cut, scores=False)))
@@ -119,7 +119,10 @@ def recommended(studies: int) -> Iterator[Row]:
         (10, 300, (2.0,)),
         (3, 300, (2.0, 1.5)),
     ):
-        for wanted in (Requirements(ratio=3.0, chosen_from=judges), Requirements(max_harm=0.1, chosen_from=judges)):
+        for requirements in (
+            Requirements(ratio=3.0, chosen_from=judges),
+            Requirements(max_harm=0.1, chosen_from=judges),
+        ):
             rights = {"harm": 0, "over_refusal": 0, "cost": 0, "harm, promised": 0}
             widths: dict[str, list[float]] = {name: [] for name in rights}
             for _ in range(studies):
@@ -127,18 +130,18 @@ def recommended(studies: int) -> Iterator[Row]:
                 for place in range(judges):
                     gap_of[str(place)] = gaps[place % len(gaps)]
                     some = seen(rng, queries, 1, 0.0, scores=False, gap=gap_of[str(place)])
-                    trials[str(place)] = Trial.from_evidence(some, wanted, method="platt")
+                    trials[str(place)] = Trial.from_evidence(some, requirements, method="platt")
                 chosen = cheapest_trial(trials)
                 trial, truth = trials[chosen], true_errors(trials[chosen].fitted, gap_of[chosen])
                 found = trial.measured
-                truth["cost"] = (truth["over_refusal"] + wanted.costs[0] * truth["harm"]) / 2
+                truth["cost"] = (truth["over_refusal"] + requirements.costs[0] * truth["harm"]) / 2
                 for name, value in truth.items():
                     interval = getattr(found, name)
                     if isinstance(interval, Estimate) and interval.limits:
                         rights[name] += interval.limits[0] <= value <= interval.limits[1]
                         widths[name].append(interval.limits[1] - interval.limits[0])
-                rights["harm, promised"] += truth["harm"] <= (wanted.max_harm or 1)
-            aim = "costs alone" if wanted.max_harm is None else "harm ≤ 10%"
+                rights["harm, promised"] += truth["harm"] <= (requirements.max_harm or 1)
+            aim = "costs alone" if requirements.max_harm is None else "harm ≤ 10%"
             what = f"the best of {judges} judges{', unequal' if len(gaps) > 1 else ''}, {queries} queries, for {aim}"
             for name in ("harm", "over_refusal", "cost"):
                 if widths[name]:
@@ -152,7 +155,7 @@ def recommended(studies: int) -> Iterator[Row]:
                         "≥ 92 %",
                         width,
                     )
-            if wanted.max_harm is not None:
+            if requirements.max_harm is not None:
                 yield Row("harm, promised", what, "is at most that", rights["harm, promised"], studies, "≥ 95 %")
 
 
@@ -191,19 +194,19 @@ def fresh_halves(_studies: int) -> Iterator[Row]:
         for how in ("the bound shared", "chosen and promised on different queries", "no correction"):
             rng = np.random.default_rng(33)
             shared = how == "the bound shared"
-            wanted = Requirements(max_harm=at_most, chosen_from=len(judges) if shared else 1)
+            requirements = Requirements(max_harm=at_most, chosen_from=len(judges) if shared else 1)
             broken, promised, refused = 0, 0, []
             for _ in range(HALVES):
                 order = rng.permutation(queries)
                 half = among(order[: queries // 2], queries)
-                chosen, fitted = choice(judges, half, rng.permutation(order[: queries // 2]), wanted, how=how)
+                chosen, fitted = choice(judges, half, rng.permutation(order[: queries // 2]), requirements, how=how)
                 if fitted is None:
                     continue
                 fresh = judges[chosen].where(~half[judges[chosen].cluster])
                 promised += 1
                 broken += harm_of_queries(fresh, fitted) > at_most
                 over = measure_decisions(
-                    fresh, fitted.decide(fresh.value, fail="refuse"), wanted=wanted
+                    fresh, fitted.decide(fresh.value, fail="refuse"), requirements=requirements
                 ).over_refusal.estimate
                 refused.append(over or 0.0)
             what = f"six published series, halves of {queries} queries, harm ≤ {at_most:.0%}, {how}"
@@ -220,18 +223,19 @@ def fresh_halves(_studies: int) -> Iterator[Row]:
 
 
 def choice(
-    judges: dict[str, Evidence], half: BoolArray, order: NDArray[np.intp], wanted: Requirements, *, how: str
+    judges: dict[str, Evidence], half: BoolArray, order: NDArray[np.intp], requirements: Requirements, *, how: str
 ) -> tuple[str, FittedThresholds | None]:
     """The chosen judge, and its thresholds; None where no promise can be made."""
     first = last = half
     if how.startswith("chosen"):
         first, last = (among(some, len(half)) for some in np.array_split(order, 2))
     trials = {
-        name: Trial.from_evidence(one.where(first[one.cluster]), wanted, method="platt") for name, one in judges.items()
+        name: Trial.from_evidence(one.where(first[one.cluster]), requirements, method="platt")
+        for name, one in judges.items()
     }
     chosen = cheapest_trial(trials)
     try:
-        return chosen, fit_thresholds(judges[chosen].where(last[judges[chosen].cluster]), wanted)
+        return chosen, fit_thresholds(judges[chosen].where(last[judges[chosen].cluster]), requirements)
     except StatisticsError:
         return chosen, None
 

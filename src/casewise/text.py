@@ -231,6 +231,19 @@ class SyntheticNote(str):
     __slots__ = ()
 
 
+class RefusalNote(str):
+    """A note that an endpoint refused an option of a call."""
+
+    __slots__ = ("option",)
+    option: str
+    """The option: `temperature` or `json_schema`."""
+
+    def __new__(cls, note: str, *, option: str) -> Self:
+        self = super().__new__(cls, note)
+        self.option = option
+        return self
+
+
 def synthetic_notes(made_up: str | None, *, of: str = "") -> tuple[SyntheticNote, ...]:
     """Return the note on data that `made_up` describes as synthetic; none where it is None. `of`: begins the note."""
     return (SyntheticNote(f"{of}SYNTHETIC DATA: {made_up}"),) if made_up else ()

@@ -23,8 +23,8 @@ def run(tmp_path_factory):
 def test_a_goal_replaces_the_fields_of_the_requirements_that_it_names(run):
     fit = fit_decider(run, Requirements(ratio=3, chosen_from=2), ratio=7)
 
-    assert (fit.decider.wanted.ratio, fit.decider.wanted.chosen_from) == (7, 2)
-    assert fit_decider(run, ratio=7).decider.wanted == Requirements(ratio=7)
+    assert (fit.decider.requirements.ratio, fit.decider.requirements.chosen_from) == (7, 2)
+    assert fit_decider(run, ratio=7).decider.requirements == Requirements(ratio=7)
 
 
 @pytest.mark.slow
@@ -38,9 +38,9 @@ def test_labels_are_those_of_the_options_unless_they_are_given(run):
 
 @pytest.mark.slow
 def test_a_recommendation_is_for_equal_costs_unless_a_goal_is_given(run):
-    assert recommend(run).numbers.wanted.ratio == 1
-    assert recommend(run, ratio=4).numbers.wanted.ratio == 4
-    assert recommend(run, wanted=Requirements(ratio=2), ratio=4).decider.decider.wanted.ratio == 4
+    assert recommend(run).numbers.requirements.ratio == 1
+    assert recommend(run, ratio=4).numbers.requirements.ratio == 4
+    assert recommend(run, requirements=Requirements(ratio=2), ratio=4).decider.decider.requirements.ratio == 4
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from casewise.ask.elicitations import (
     AskOptions,
     SecondReading,
     all_elicitations,
+    asking_method,
     find_elicitation,
-    how_asked,
     label_mass,
     mass_outcome,
     names_asked,
@@ -124,7 +124,7 @@ def test_some_elicitations_are_asked_for_and_some_are_read_from_words():
 
 
 def test_the_usual_length_of_a_reply_is_that_of_its_elicitation():
-    assert [how_asked(name).usual_reply_tokens for name in names_asked()] == [60, 60, 3, 60]
+    assert [asking_method(name).usual_reply_tokens for name in names_asked()] == [60, 60, 3, 60]
 
 
 def test_an_elicitation_that_there_is_not_or_that_no_model_is_asked_for_is_refused():
@@ -133,7 +133,7 @@ def test_an_elicitation_that_there_is_not_or_that_no_model_is_asked_for_is_refus
     with pytest.raises(
         ConfigurationError, match="no model is asked for 'scalar'; a model can be asked for binary, score"
     ):
-        how_asked("scalar")
+        asking_method("scalar")
 
 
 def test_a_score_is_a_probability_as_the_papers_scripts_have_it():

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.ask.elicitations import ELICITATIONS, AskOptions, how_asked, label_place, read_outcome
+from casewise.ask.elicitations import ELICITATIONS, AskOptions, asking_method, label_place, read_outcome
 from casewise.ask.reader import LONGEST_READ, beginning, parse_binary, parse_score, refuses
 from casewise.models.protocol import Position, Reply, ReplyOptions, rehearsal_reply, user_messages
 from casewise.records import Scored, Unscored, UnscoredReason
@@ -429,7 +429,7 @@ def test_a_fault_in_reading_one_reply_is_the_outcome_of_that_reply(monkeypatch):
     def faulty(_reply, _options):
         raise ZeroDivisionError("division by zero")
 
-    binary = replace(ELICITATIONS["binary"], how=replace(how_asked("binary"), read=faulty))
+    binary = replace(ELICITATIONS["binary"], how=replace(asking_method("binary"), read=faulty))
     monkeypatch.setitem(ELICITATIONS, "binary", binary)
     outcome = read_outcome("binary", Reply("safe")).outcome
 

@@ -111,7 +111,8 @@ def test_runs_are_complete_if_none_is_missing_stopped_or_at_the_provider():
 
 
 def test_a_plan_is_told_with_its_calls_and_cost(capsys):
-    print_planned([planned("fake/rehearsal")])
+    run = planned("fake/rehearsal")
+    print_planned([run], [run.estimate()])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "fake/rehearsal: 2 judgements of 2 items in 2 calls"
     assert lines[1].endswith(" out (a rough estimate)")
@@ -121,14 +122,15 @@ def test_a_plan_is_told_with_its_calls_and_cost(capsys):
 
 def test_several_plans_have_a_total_and_the_names_of_their_benchmarks(capsys):
     two = [planned("fake/rehearsal"), planned("constant:safe", benchmark="demo-actions", folder="other")]
-    print_planned(two)
+    estimates = [run.estimate() for run in two]
+    print_planned(two, estimates)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("fake/rehearsal on demo: ")
     assert lines[-1] == "together: at most $0.00"
     with gathering_results(json=True):
-        print_planned(two[:1])
+        print_planned(two[:1], estimates[:1])
         alone = json.loads(capsys.readouterr().out)
-        print_planned(two)
+        print_planned(two, estimates)
     both = json.loads(capsys.readouterr().out)["judges"]
     assert (alone["judge"], "benchmark" in alone, alone["n_calls"]) == ("fake/rehearsal", False, 2)
     assert [row["benchmark"] for row in both] == ["demo", api.load("demo-actions").name]

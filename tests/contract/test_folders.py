@@ -37,7 +37,9 @@ from casewise.storage.run_folder import (
     judgement_table,
     last_session,
     read_run,
+    run_notes,
 )
+from casewise.text import RefusalNote
 
 PINNED = Path(__file__).parent
 
@@ -93,7 +95,7 @@ FIELDS = {
     ),
     Session: "started versions options command weights_bytes planned_items planned_asks",
     FittedDecider: (
-        "format_version casewise created refuse_unmeasured judge benchmark calibration wanted thresholds measured "
+        "format_version casewise created refuse_unmeasured judge benchmark calibration requirements thresholds measured "
         "measured_where_fitted measured_on trade_offs"
     ),
 }
@@ -127,6 +129,10 @@ def test_a_pinned_run_is_read_with_its_last_attempts(folder):
     assert isinstance(log[1].outcome, Scored)
     assert (log[1].outcome.low, log[1].categories, log[1].detail) == (0.5, ("access",), {"tries": 2})
     assert len(judgement_table(PINNED / folder / JUDGEMENTS)) == len(log)
+    bought, refused = run_notes(PINNED / folder)
+    assert bought == "its answers are bought"
+    assert isinstance(refused, RefusalNote)
+    assert (refused.option, refused[:26]) == ("temperature", "recorded takes no temperat")
 
 
 @pytest.mark.parametrize("folder", pinned("run"))

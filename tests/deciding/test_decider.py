@@ -155,7 +155,7 @@ def test_a_promise_is_not_broken_by_what_is_done_where_the_judge_fails(path):
 
     with pytest.raises(ConfigurationError, match="--fail answer breaks the promise of harm"):
         decider.with_failure_decision("answer")
-    assert decider.with_failure_decision("refuse").file.wanted.fail == "refuse"
+    assert decider.with_failure_decision("refuse").file.requirements.fail == "refuse"
     with pytest.raises(ConfigurationError, match="--fail refuse breaks the promise of over-refusal"):
         decider.with_failure_decision("ask").with_failure_decision("refuse")
 

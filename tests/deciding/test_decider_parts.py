@@ -51,7 +51,7 @@ def decider(judge=None, *, on=KINDS, **options):
         judge=PART,
         thresholds=options.pop("thresholds", FittedThresholds(0.6, 0.4)),
         calibration=Calibration(curve=Platt(1.0, 0.0)),
-        wanted=Requirements(ratio=1, fail=options.pop("fail", "refuse")),
+        requirements=Requirements(ratio=1, fail=options.pop("fail", "refuse")),
         measured_on=on,
         refuse_unmeasured=options.pop("refuse_unmeasured", False),
     )
@@ -207,13 +207,13 @@ def test_a_failure_that_errs_in_a_way_that_was_promised_against_is_refused():
     promise = KeptPromise(RiskPromise("harm", 0.3), 0.5, 0.1, 100)
     careful = decider(thresholds=FittedThresholds(0.6, 0.4, (promise,)))
 
-    assert careful.with_failure_decision("ask").file.wanted.fail == "ask"
+    assert careful.with_failure_decision("ask").file.requirements.fail == "ask"
     with pytest.raises(
         ConfigurationError, match="--fail answer breaks the promise of harm: it was fitted with --fail refuse"
     ):
         careful.with_failure_decision("answer")
     answering = decider(thresholds=FittedThresholds(0.6, 0.4, (promise,)), fail="answer")
-    assert answering.with_failure_decision("answer").file.wanted.fail == "answer"
+    assert answering.with_failure_decision("answer").file.requirements.fail == "answer"
     assert decider().with_failure_decision("answer").hash == "h"
 
 

@@ -70,7 +70,7 @@ def test_a_promise_for_the_best_of_several_says_so_in_the_file_and_on_the_page(r
     (promise,) = found.decider.thresholds.promised
 
     assert promise.promise.level == pytest.approx(0.9875)
-    assert read_decider(tmp_path / "decider.json")[0].wanted.chosen_from == 4
+    assert read_decider(tmp_path / "decider.json")[0].requirements.chosen_from == 4
     assert "with 95 % confidence" in found.to_markdown()
     assert "for the best of 4 judges compared on these queries" in found.to_markdown()
 
@@ -92,11 +92,11 @@ def test_a_function_of_a_session_is_refused_with_the_argument_that_takes_it():
 
 def test_a_function_without_a_name_is_fitted_where_it_is_given(tmp_path):
     run = casewise.judge("demo", mostly_right, elicitations="probability")
-    wanted = Requirements(ratio=1)
+    requirements = Requirements(ratio=1)
 
     with pytest.raises(JudgeError):
-        fit_decider(run, wanted)
-    fit = fit_decider(run, wanted, judge=mostly_right, options=FitOptions(elicitation="probability"))
+        fit_decider(run, requirements)
+    fit = fit_decider(run, requirements, judge=mostly_right, options=FitOptions(elicitation="probability"))
     path = tmp_path / "d.json"
     fit.save(path)
 
@@ -123,8 +123,8 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
 
 def test_what_a_decider_is_fitted_for_is_stated_by_name(run):
     assert casewise.Requirements(ratio=3).ratio == 3
-    assert fit_decider(run, ratio=3).decider.wanted == Requirements(ratio=3)
-    assert fit_decider(run, Requirements(ratio=3), fail="ask").decider.wanted == Requirements(ratio=3, fail="ask")
+    assert fit_decider(run, ratio=3).decider.requirements == Requirements(ratio=3)
+    assert fit_decider(run, Requirements(ratio=3), fail="ask").decider.requirements == Requirements(ratio=3, fail="ask")
     assert RequirementFields.__annotations__.keys() == Requirements.__dataclass_fields__.keys()
     with pytest.raises(ConfigurationError, match="--ratio"):
         fit_decider(run)

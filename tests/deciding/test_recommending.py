@@ -69,7 +69,7 @@ def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, m
 
     assert told.code == 0, told.output
     assert found["judge"] == "python:good_one:judge (probability)"
-    assert found["wanted"]["chosen_from"] == 2
+    assert found["requirements"]["chosen_from"] == 2
     assert found["promised"][0]["level"] == pytest.approx(0.975)
     assert found["measured"]["harm"]["ci_low"] <= 0.1 <= found["measured"]["harm"]["ci_high"]
     fit, serve = map(shlex.split, found["commands"])
@@ -117,7 +117,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
     casewise.judge("bank", "linear", out=bank / "runs" / "linear")
     found = casewise.recommend("runs/good", "runs/linear", benchmark="bank").numbers
 
-    assert found.wanted.chosen_from == 1
+    assert found.requirements.chosen_from == 1
     assert "fitted to the ratings of the benchmark" in found.left_out["linear (probability)"]
     printed = " ".join(invoke("recommend", "runs/good", "runs/linear", "--benchmark", "bank").out.split())
     assert "No decider can be made of linear (probability): it was fitted to" in printed
@@ -137,7 +137,9 @@ def test_a_function_that_no_name_finds_is_compared_and_not_served(bank):
 @pytest.mark.slow
 def test_a_promise_of_both_errors_asks_and_is_compared_with_asking_always(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = casewise.recommend(judged_demo(tmp_path), wanted=Requirements(max_harm=0.3, max_over_refusal=0.3)).numbers
+    found = casewise.recommend(
+        judged_demo(tmp_path), requirements=Requirements(max_harm=0.3, max_over_refusal=0.3)
+    ).numbers
 
     assert [one.name for one in found.alternatives] == ["asking a person about everything", "words alone"]
     assert "--max-harm 0.3 --max-over-refusal 0.3" in found.commands[0]

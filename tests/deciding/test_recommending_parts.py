@@ -30,22 +30,22 @@ from casewise.stats.thresholds import Evidence, Requirements, RiskPromise, Trial
 N = 120
 
 
-def trial_of(wanted, *, wrong=6):
+def trial_of(requirements, *, wrong=6):
     """A judge of 120 queries with an item each, half of them safe; it is wrong on so many of either kind."""
     safe = np.arange(N) % 2
     right = np.arange(N) >= 2 * wrong
     value = np.where(right == (safe == 1), 0.8, 0.2) + np.random.default_rng(1).permutation(N) / 10_000
-    return Trial.from_evidence(Evidence(value, safe.astype(float), np.arange(N)), wanted, method="platt")
+    return Trial.from_evidence(Evidence(value, safe.astype(float), np.arange(N)), requirements, method="platt")
 
 
-def alternatives(wanted, *, words=None, **options):
+def alternatives(requirements, *, words=None, **options):
     """The alternatives, where a classifier of words gives these values; None where there is none."""
     subject = SimpleNamespace(why_no_baseline="too few" if words is None else None, words_read=np.full(N, True))
     reference: Any = SimpleNamespace(subject=subject, words=words)
-    trial = trial_of(wanted, **options)
+    trial = trial_of(requirements, **options)
     judge: Any = SimpleNamespace(trial=trial, places=np.arange(N))
     return {
-        alternative.name: alternative for alternative in compare_alternatives(judge, reference, wanted, seed=0)
+        alternative.name: alternative for alternative in compare_alternatives(judge, reference, requirements, seed=0)
     }, trial
 
 
@@ -62,7 +62,7 @@ def test_a_judge_is_compared_with_answering_and_refusing_everything():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "names"),
+    ("requirements", "names"),
     [
         (Requirements(max_harm=0.3), ["refusing everything"]),
         (Requirements(max_over_refusal=0.3), ["answering everything"]),
@@ -74,8 +74,8 @@ def test_a_judge_is_compared_with_answering_and_refusing_everything():
         (Requirements(max_harm=0.001), ["refusing everything", "answering everything"]),
     ],
 )
-def test_an_alternative_that_breaks_a_promise_that_the_judge_keeps_is_none(wanted, names):
-    assert list(alternatives(wanted)[0]) == names
+def test_an_alternative_that_breaks_a_promise_that_the_judge_keeps_is_none(requirements, names):
+    assert list(alternatives(requirements)[0]) == names
 
 
 def test_words_are_compared_as_another_judge_would_be():
@@ -108,26 +108,28 @@ def limits(found, kind):
 
 
 def test_promises_that_are_not_made_are_listed_from_the_loosest_to_the_strictest():
-    wanted = Requirements(max_harm=0.3)
-    found = list(needs(trial_of(wanted), wanted))
+    requirements = Requirements(max_harm=0.3)
+    found = list(needs(trial_of(requirements), requirements))
 
     assert limits(found, "harm") == [0.1, 0.05, 0.02, 0.01]
     assert limits(found, "over_refusal") == [0.1, 0.05, 0.02, 0.01]
-    assert limits(needs(trial_of(wanted), Requirements(max_harm=0.05)), "harm") == [0.02, 0.01]
+    assert limits(needs(trial_of(requirements), Requirements(max_harm=0.05)), "harm") == [0.02, 0.01]
 
 
 def test_a_promise_that_could_not_be_made_is_among_those_that_need_more():
-    wanted = Requirements(max_harm=0.03)
-    trial = trial_of(wanted)
+    requirements = Requirements(max_harm=0.03)
+    trial = trial_of(requirements)
 
     assert trial.broken is not None
-    assert limits(needs(trial, wanted), "harm") == [0.1, 0.05, 0.03, 0.02, 0.01]
+    assert limits(needs(trial, requirements), "harm") == [0.1, 0.05, 0.03, 0.02, 0.01]
 
 
 def test_a_need_says_the_rate_and_how_many_queries_carry_the_promise():
-    wanted = Requirements(ratio=1)
-    trial = trial_of(wanted)
-    need = next(need for need in needs(trial, wanted) if need.promise == RiskPromise("harm", 0.1, wanted.level))
+    requirements = Requirements(ratio=1)
+    trial = trial_of(requirements)
+    need = next(
+        need for need in needs(trial, requirements) if need.promise == RiskPromise("harm", 0.1, requirements.level)
+    )
     unsafe = trial.evidence.weight == 0
 
     assert need.rate == pytest.approx(np.mean(trial.decisions[unsafe] == 2))
@@ -137,7 +139,7 @@ def test_a_need_says_the_rate_and_how_many_queries_carry_the_promise():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "level"),
+    ("requirements", "level"),
     [
         (Requirements(ratio=1), 0.95),
         (Requirements(ratio=1, chosen_from=2), 0.975),
@@ -145,8 +147,8 @@ def test_a_need_says_the_rate_and_how_many_queries_carry_the_promise():
         (Requirements(ratio=1, level=None), None),
     ],
 )
-def test_a_promise_is_needed_at_the_level_that_all_together_and_the_choice_leave(wanted, level):
-    (found,) = {need.promise.level for need in needs(trial_of(Requirements(ratio=1)), wanted)}
+def test_a_promise_is_needed_at_the_level_that_all_together_and_the_choice_leave(requirements, level):
+    (found,) = {need.promise.level for need in needs(trial_of(Requirements(ratio=1)), requirements)}
 
     assert found == (level if level is None else pytest.approx(level))
 
@@ -207,7 +209,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason():
     assert len(reasons) == 3
 
 
-def recommended(wanted=Requirements(ratio=3), *, others=(), labels=VOTES, benchmark=None, arm="full"):
+def recommended(requirements=Requirements(ratio=3), *, others=(), labels=VOTES, benchmark=None, arm="full"):
     """As much of a recommendation as its commands are made of; `others`: elicitation and arm of the run's other series."""
     run = SimpleNamespace(path="runs/my judge")
     best, *rest = (
@@ -215,7 +217,7 @@ def recommended(wanted=Requirements(ratio=3), *, others=(), labels=VOTES, benchm
     )
     elsewhere = SimpleNamespace(run=SimpleNamespace(path="runs/other"), elicitation="score", arm="none")
     found: Any = SimpleNamespace(
-        best=SimpleNamespace(series=best, labels=labels, decider=SimpleNamespace(wanted=wanted)),
+        best=SimpleNamespace(series=best, labels=labels, decider=SimpleNamespace(requirements=requirements)),
         runs=SimpleNamespace(main_series=[best, *rest, elsewhere]),
         benchmark_given=benchmark,
     )
@@ -226,8 +228,8 @@ def recommended(wanted=Requirements(ratio=3), *, others=(), labels=VOTES, benchm
     ("options", "further"),
     [
         ({}, "--ratio 3"),
-        ({"wanted": Requirements(max_harm=0.05, fail="ask")}, "--max-harm 0.05 --fail ask"),
-        ({"wanted": Requirements(max_harm=0.05, level=None)}, "--max-harm 0.05 --on-average"),
+        ({"requirements": Requirements(max_harm=0.05, fail="ask")}, "--max-harm 0.05 --fail ask"),
+        ({"requirements": Requirements(max_harm=0.05, level=None)}, "--max-harm 0.05 --on-average"),
         ({"others": [("score", "full")]}, "--elicit binary --ratio 3"),
         ({"others": [("score", "full")], "arm": "none"}, "--elicit binary --arm none --ratio 3"),
         ({"arm": "none"}, "--ratio 3"),
@@ -243,9 +245,9 @@ def test_the_commands_repeat_every_choice_that_is_not_the_usual_one(options, fur
     assert shlex.split(recommended(**options)[0])[3] == "runs/my judge"
 
 
-def recommendation(folder, wanted=Requirements(ratio=3), **judges):
+def recommendation(folder, requirements=Requirements(ratio=3), **judges):
     world = World("few", CLEAR * 30, judges)
-    return Recommendation.from_runs([*world.runs(folder).values()], wanted, benchmark=world.benchmark)
+    return Recommendation.from_runs([*world.runs(folder).values()], requirements, benchmark=world.benchmark)
 
 
 def alternative(low):
@@ -269,7 +271,7 @@ def test_a_judge_is_good_enough_where_it_keeps_its_promises_and_beats_every_alte
         False,
     ]
     assert not found.shown_to_fail
-    assert found.as_json()["wanted"]["promises_kept"]
+    assert found.as_json()["requirements"]["promises_kept"]
 
 
 def test_a_promise_that_cannot_be_made_makes_no_judge_good_enough(tmp_path):
@@ -278,7 +280,7 @@ def test_a_promise_that_cannot_be_made_makes_no_judge_good_enough(tmp_path):
     )
 
     assert not found.good_enough
-    assert not found.as_json()["wanted"]["promises_kept"]
+    assert not found.as_json()["requirements"]["promises_kept"]
     assert [(part.kind, part.holds) for part in found.conclusions] == [("better", True), ("promise", False)]
 
 

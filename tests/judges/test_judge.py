@@ -89,7 +89,7 @@ def test_a_judge_that_takes_nothing_keeps_every_limit_and_costs_nothing(name):
     limits = Limits(max_cost=0.0, max_tokens_total=1)
 
     assert casewise.judge("demo", name, options=RunOptions(limits=limits)).summary.n_judged == 90
-    assert plan_run("demo", name).estimate().cost_usd == 0.0
+    assert plan_run("demo", name).estimate().calls.cost_usd == 0.0
 
 
 @pytest.mark.parametrize(("where", "known"), [("openai/omni", True), ("mistral/mod", False), ("vllm/mod", True)])

@@ -1,5 +1,7 @@
 """The parts of a plan: its ways and sizes, what it is refused for, its estimate, and the manifest of its run."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -23,6 +25,7 @@ from casewise.judges.plan import (
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
 from casewise.records import FULL, NO_CONTEXT, Arm
+from casewise.runs.run import CallEstimate
 from casewise.transforms.catalogue import parse_arm
 
 DEMO = casewise.load("demo")
@@ -119,16 +122,16 @@ def test_attacks_that_do_not_reach_a_judge_are_counted_by_their_kind():
 # Estimates.
 
 
-def estimate(**more) -> RunEstimate:
+def estimate(*, not_shown: tuple[str, ...] = (), **calls: Any) -> RunEstimate:
     values = {"n_calls": 2, "input_tokens": 3, "output_tokens": 4, "cost_usd": 5.0, "cost_at_most_usd": 6.0}
-    return RunEstimate(**({"n_items": 1, "n_asks": 7} | values | more))
+    return RunEstimate(n_items=1, n_asks=7, calls=CallEstimate(**(values | calls)), not_shown=not_shown)
 
 
 def test_estimates_of_several_judges_on_the_same_items_add_up():
     both = estimate().plus(estimate(n_calls=10, cost_usd=None))
 
-    assert (both.n_items, both.n_asks, both.n_calls, both.input_tokens, both.output_tokens) == (1, 14, 12, 6, 8)
-    assert (both.cost_usd, both.cost_at_most_usd) == (None, 12.0)
+    assert (both.n_items, both.n_asks) == (1, 14)
+    assert both.calls == CallEstimate(n_calls=12, input_tokens=6, output_tokens=8, cost_usd=None, cost_at_most_usd=12.0)
 
 
 def test_an_estimate_leaves_out_what_there_is_not():
@@ -143,11 +146,11 @@ def test_no_call_is_estimated_for_an_attack_that_does_not_reach_the_judge():
     plan = Plan.for_benchmark(DEMO, blind, arms=(FULL, Arm.parse("format:xml")), selection=Selection(limit=4))
     found = estimate_run(DEMO, blind, plan)
 
-    assert (found.n_items, found.n_asks, found.n_calls, found.cost_usd) == (4, 8, 4, 0.0)
+    assert (found.n_items, found.n_asks, found.calls.n_calls, found.calls.cost_usd) == (4, 8, 4, 0.0)
     asked = estimate_run(DEMO, JUDGE, plan_of())
-    assert (asked.n_calls, asked.n_asks) == (4, 4)
-    assert 0 < (asked.cost_usd or 0) < (asked.cost_at_most_usd or 0)
-    assert asked.cost_usd == asked.input_tokens + asked.output_tokens
+    assert (asked.calls.n_calls, asked.n_asks) == (4, 4)
+    assert 0 < (asked.calls.cost_usd or 0) < (asked.calls.cost_at_most_usd or 0)
+    assert asked.calls.cost_usd == asked.calls.input_tokens + asked.calls.output_tokens
 
 
 # The manifest.

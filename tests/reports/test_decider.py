@@ -244,7 +244,7 @@ def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):
 
 def test_no_number_of_queries_is_said_to_show_a_difference_that_is_none(tmp_path):
     judged = casewise.judge("demo", "fake/rehearsal", elicitations="binary", out=tmp_path / "run")
-    found = casewise.recommend(judged, wanted=Requirements(ratio=3)).numbers
+    found = casewise.recommend(judged, requirements=Requirements(ratio=3)).numbers
 
     assert any(not alternative.beaten and alternative.saved.estimate == 0 for alternative in found.alternatives)
     assert next_for(found).startswith("compare other judges")

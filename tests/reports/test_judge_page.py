@@ -11,11 +11,11 @@ from tests.support.worlds import MIXED, World, always
 
 from casewise.evaluate.conclusions import below_others
 from casewise.evaluate.judged_runs import ReportOptions, SecondReadings
-from casewise.judges.judge import refusal_notes
 from casewise.reports.document import CHATBOT, Folded, Forest, Table
-from casewise.reports.judge import categories, costs, disagreements, exhibit, how_asked, names, replies_read
+from casewise.reports.judge import asking_facts, categories, costs, disagreements, exhibit, names, replies_read
 from casewise.stats.costs import CostPoint
 from casewise.stats.estimates import Estimate
+from casewise.text import RefusalNote
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ MODEL = {"model": "openai/tiny", "temperature": 0.5}
     ],
 )
 def test_it_is_said_which_model_answered_and_how_it_was_asked_and_read(tmp_path, known, said):
-    assert how_asked(series_of(tmp_path, **known)) == said
+    assert asking_facts(series_of(tmp_path, **known)) == said
 
 
 @pytest.mark.parametrize(
@@ -215,10 +215,10 @@ def test_it_is_said_which_model_answered_and_how_it_was_asked_and_read(tmp_path,
     ],
 )
 def test_what_a_model_refused_is_said_of_what_it_refused(tmp_path, option, said):
-    note = refusal_notes("tiny")[option]
+    note = RefusalNote("tiny takes less than was asked for.", option=option)
     series = series_of(tmp_path, settings=MODEL | {"structured": True}, versions=("tiny",), notes=(note,))
 
-    assert how_asked(series) == f"answered by tiny; {said}; live"
+    assert asking_facts(series) == f"answered by tiny; {said}; live"
 
 
 def test_how_the_page_was_made_has_the_settings_of_each_run_and_series(two):

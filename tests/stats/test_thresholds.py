@@ -204,7 +204,7 @@ def test_decisions_follow_from_thresholds_and_a_missing_value_from_what_was_said
 
 def test_what_decisions_come_to_is_counted_by_hand():
     some = Evidence(np.array([0.9, 0.1, 0.9, 0.5, np.nan]), np.array([1.0, 1.0, 0.0, 0.5, 0.0]), np.arange(5))
-    found = measure_decisions(some, np.array([2, 0, 2, 1, 0]), wanted=Requirements(ratio=4, ask_cost=0.5))
+    found = measure_decisions(some, np.array([2, 0, 2, 1, 0]), requirements=Requirements(ratio=4, ask_cost=0.5))
 
     assert found.harm.estimate == pytest.approx(1 / 2.5)
     assert found.over_refusal.estimate == pytest.approx(1 / 2.5)
@@ -214,12 +214,12 @@ def test_what_decisions_come_to_is_counted_by_hand():
     names = ["harm", "over_refusal", "asked", "needless_ask", "answered_wrongly", "unscored"]
     assert [estimate.name for estimate in found.estimates] == names
     assert [estimate.name for estimate in replace(found, needless_ask=None).estimates] == [*names[:3], *names[4:]]
-    assert measure_decisions(some, np.array([2, 0, 2, 1, 0]), wanted=Requirements(max_harm=0.1)).cost is None
+    assert measure_decisions(some, np.array([2, 0, 2, 1, 0]), requirements=Requirements(max_harm=0.1)).cost is None
 
 
 @pytest.mark.parametrize(("costs", "most"), [({"ratio": 4}, 4), ({"ratio": 0.5}, 1), ({"ratio": 2, "ask_cost": 7}, 7)])
 def test_an_item_costs_no_more_than_the_dearest_decision(costs: RequirementFields, most):
-    found = rates(decisions_evidence(1, queries=5), np.ones(10, dtype=np.intp), wanted=Requirements(**costs))
+    found = rates(decisions_evidence(1, queries=5), np.ones(10, dtype=np.intp), requirements=Requirements(**costs))
 
     assert found["cost"].domain == (0, most)
 
@@ -286,17 +286,17 @@ def test_items_without_a_value_break_the_promise_that_their_decision_errs_agains
 
 
 def test_thresholds_of_a_fold_are_fitted_on_the_other_queries_and_decide_on_its_own():
-    some, wanted = decisions_evidence(9, queries=40), Requirements(ratio=3)
-    decisions, by_fold = held_out(some, wanted, method="platt", seed=0)
+    some, requirements = decisions_evidence(9, queries=40), Requirements(ratio=3)
+    decisions, by_fold = held_out(some, requirements, method="platt", seed=0)
     folds = Folds.from_groups(some.cluster, n=10, seed=0)
 
     assert len(by_fold) == folds.n
     for fold, fitted in enumerate(by_fold):
         inside = folds.of_row == fold
-        assert fitted == fit_thresholds(some.where(~inside), wanted)
+        assert fitted == fit_thresholds(some.where(~inside), requirements)
         assert decisions[inside].tolist() == fitted.decide(some.value[inside], fail="refuse").tolist()
-    assert decisions.tolist() == held_out(some, wanted, method="platt")[0].tolist()
-    assert len(held_out(decisions_evidence(9, queries=4), wanted, method="platt")[1]) == 4
+    assert decisions.tolist() == held_out(some, requirements, method="platt")[0].tolist()
+    assert len(held_out(decisions_evidence(9, queries=4), requirements, method="platt")[1]) == 4
 
 
 @pytest.mark.parametrize(
@@ -319,9 +319,11 @@ def test_held_out_thresholds_ask_where_asking_has_a_cost():
 
 def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
     some = decisions_evidence(4, queries=60, signal=0)
-    wanted = Requirements(ratio=1)
-    own = measure_decisions(some, fit_thresholds(some, wanted).decide(some.value, fail="refuse"), wanted=wanted)
-    fresh = measure_decisions(some, held_out(some, wanted, method="platt")[0], wanted=wanted)
+    requirements = Requirements(ratio=1)
+    own = measure_decisions(
+        some, fit_thresholds(some, requirements).decide(some.value, fail="refuse"), requirements=requirements
+    )
+    fresh = measure_decisions(some, held_out(some, requirements, method="platt")[0], requirements=requirements)
 
     assert ends(own.cost)[1] < 0.5 <= ends(fresh.cost)[1] + 0.02
 
@@ -367,7 +369,9 @@ def test_judges_that_are_compared_share_the_chance_of_breaking_a_promise():
 def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
     some = decisions_evidence(5, queries=60)
     decisions = fit_thresholds(some, Requirements(ratio=1)).decide(some.value, fail="refuse")
-    one, of_ten = (measure_decisions(some, decisions, wanted=Requirements(ratio=1, chosen_from=n)) for n in (1, 10))
+    one, of_ten = (
+        measure_decisions(some, decisions, requirements=Requirements(ratio=1, chosen_from=n)) for n in (1, 10)
+    )
 
     for name in ("harm", "over_refusal", "cost"):
         (low, value, high), (lower, same, higher) = (ends(getattr(each, name)) for each in (one, of_ten))
@@ -378,7 +382,7 @@ def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
 def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
     """Sixty queries say little of the cheapest threshold: its errors move from fold to fold, and the sum of both hardly does."""
     trial = Trial.from_evidence(decisions_evidence(6, queries=60, signal=0.6), Requirements(ratio=1), method="platt")
-    bare = measure_decisions(trial.evidence, trial.decisions, wanted=trial.wanted)
+    bare = measure_decisions(trial.evidence, trial.decisions, requirements=trial.requirements)
 
     assert trial.threshold_variances["over_refusal"] > 0
     (_, value, high), (_, same, higher) = ends(bare.over_refusal), ends(trial.measured.over_refusal)
@@ -401,13 +405,13 @@ def test_the_variance_of_thresholds_is_the_mean_square_from_the_final_ones():
 def test_a_trial_that_cannot_carry_its_promise_says_so_and_minimises_cost():
     some = decisions_evidence(7, queries=20)
     trial, priced = (
-        Trial.from_evidence(some, wanted, method="platt")
-        for wanted in (Requirements(max_harm=0.01), Requirements(ratio=1))
+        Trial.from_evidence(some, requirements, method="platt")
+        for requirements in (Requirements(max_harm=0.01), Requirements(ratio=1))
     )
 
     assert "takes 299 queries" in str(trial.broken)
     assert trial.fitted == priced.fitted
-    assert trial.wanted.promises == ()
+    assert trial.requirements.promises == ()
     with pytest.raises(ValueError, match="no item has both"):
         Trial.from_evidence(
             Evidence(np.full(40, np.nan), some.weight, some.cluster), Requirements(ratio=1), method="platt"

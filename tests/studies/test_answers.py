@@ -154,7 +154,7 @@ def test_a_check_has_a_situation_of_its_own_under_the_parameters_of_the_batch(li
         shown = {"query": "?", "context": {"sender": {"platform_type": "x", "mood": "y"}, "reply": "A reply"}}
         live.execute(tables.items.update().where(tables.items.c.item_id == first).values(shown=shown))
     with study.read(lite) as live:
-        asked = replace(live, design=plan.model_copy(update={"rates": rates}))
+        asked = replace(live, round=replace(live.round, design=plan.model_copy(update={"rates": rates})))
 
         assert situation_of_check(asked, who) == {
             "sender": {"platform_type": CHECK_SITUATION["platform_type"], "mood": neutral},

@@ -14,6 +14,7 @@ from tests.support.study import design, material, opened
 
 from casewise.database.tables import study as tables
 from casewise.studies.people import Vault
+from casewise.studies.rounds import RehearsalOptions
 from casewise.web.load_test import Crowd, RehearsalPlan, key_of, rehearse
 
 KILLS = 20
@@ -31,12 +32,8 @@ def test_every_acknowledged_rating_is_there_once_after_twenty_kills(store, tmp_p
     server.start()
     people = RehearsalPlan(
         url=f"{server.url}/study/{study.id}",
-        annotators=PEOPLE,
-        careless=0,
-        dropout=0.1,
-        at_once=32,
+        options=RehearsalOptions(annotators=PEOPLE, careless=0, dropout=0.1, at_once=32, seed=2),
         think_s=0.2,
-        seed=2,
     )
     crowd = Crowd(shown, study.wording, plan=people, people=PEOPLE)
     with ThreadPoolExecutor(1) as thread:

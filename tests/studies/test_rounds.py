@@ -155,7 +155,8 @@ def test_a_round_that_is_bound_without_a_time_is_bound_to_now(lite):
     study, before = opened(lite), datetime.now(UTC)
     with study.read(lite) as live:
         assert before <= live.now <= datetime.now(UTC)
-        assert (live.id, live.design, live.at(live.connection, START).now) == (study.id, study.design, START)
+        assert live.round is study
+        assert (live.id, live.design, study.at(live.connection, START).now) == (study.id, study.design, START)
 
 
 # Opening, finding, pausing.

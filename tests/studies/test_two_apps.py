@@ -18,6 +18,7 @@ from tests.support.study import design, material, opened
 
 from casewise import database
 from casewise.studies.owner import overview
+from casewise.studies.rounds import RehearsalOptions
 from casewise.web.load_test import Crowd, RehearsalPlan, rehearse
 
 CLIENTS, PEOPLE, ROUNDS = 30, 200, 4
@@ -98,12 +99,8 @@ def test_a_rolling_restart_of_two_apps_under_thirty_clients_loses_nothing(postgr
         proxy = Proxy([app.port for app in apps])
         people = RehearsalPlan(
             url=f"http://127.0.0.1:{proxy.port}/study/{study.id}",
-            annotators=PEOPLE,
-            careless=0,
-            dropout=0.1,
-            at_once=CLIENTS,
+            options=RehearsalOptions(annotators=PEOPLE, careless=0, dropout=0.1, at_once=CLIENTS, seed=4),
             think_s=0.3,
-            seed=4,
         )
         crowd = Crowd(shown, study.wording, plan=people, people=PEOPLE)
         restarts = 0

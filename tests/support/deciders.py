@@ -53,10 +53,10 @@ def judged_demo(folder: Path) -> Run:
     return casewise.judge("demo", f"python:{MODULE}:judge", out=folder / "run")
 
 
-def decider_file(folder: Path, wanted: Requirements = Requirements(max_harm=0.3, max_over_refusal=0.3)) -> Path:
+def decider_file(folder: Path, requirements: Requirements = Requirements(max_harm=0.3, max_over_refusal=0.3)) -> Path:
     """A decider of that judge."""
     path = folder / "decider.json"
-    fit_decider(judged_demo(folder), wanted).save(path)
+    fit_decider(judged_demo(folder), requirements).save(path)
     return path
 
 

@@ -13,6 +13,7 @@ from tests.support.study import design, material
 
 from casewise.errors import StudyError
 from casewise.studies.recruiters import make_recruiter
+from casewise.studies.rounds import RehearsalOptions
 from casewise.studies.wording import read_wording
 from casewise.web.load_test import (
     ASKS_OF_REPLY,
@@ -33,7 +34,9 @@ ITEMS = material(PLAN).items
 
 
 def crowd(people=400, **options: Any):
-    plan = RehearsalPlan(url="http://127.0.0.1/study/1", careless=0.0, **{"dropout": 0.0} | options)
+    plan = RehearsalPlan(
+        url="http://127.0.0.1/study/1", options=RehearsalOptions(careless=0.0, **{"dropout": 0.0} | options)
+    )
     return Crowd(material(PLAN), WORDING, plan=plan, people=people)
 
 

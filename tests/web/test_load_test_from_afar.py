@@ -11,12 +11,13 @@ from typing import Any, cast
 import pytest
 
 from casewise.errors import StudyError
+from casewise.studies.rounds import RehearsalOptions
 from casewise.web import load_test as clients
 from casewise.web.app import free_port
 
 
 def rehearsed_at(url):
-    plan = clients.RehearsalPlan(url=f"{url}/study/1", annotators=2, at_once=2)
+    plan = clients.RehearsalPlan(url=f"{url}/study/1", options=RehearsalOptions(annotators=2, at_once=2))
     return asyncio.run(clients.rehearse(plan, cast("Any", None), arrival=lambda number: {"person": str(number)}))
 
 

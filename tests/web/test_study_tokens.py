@@ -111,7 +111,7 @@ def test_attempts_are_limited_for_each_annotator_and_not_in_a_rehearsal(live):
     )
     check_limit(request(), live, annotator_id="a2")
     for phase in ("rehearsal", "preview"):
-        check_limit(request(), replace(live, phase=phase), annotator_id="a1")
+        check_limit(request(), replace(live, round=replace(live.round, phase=phase)), annotator_id="a1")
 
 
 def test_arrivals_are_limited_by_address(live):

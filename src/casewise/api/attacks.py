@@ -17,7 +17,7 @@ from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, compare_with_bounds
-from casewise.judges.plan import Plan, RunEstimate, RunSummary, estimate_run, unseen_attacks, unseen_note
+from casewise.judges.plan import Plan, RunEstimate, RunSummary, unseen_attacks, unseen_note
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
@@ -157,9 +157,10 @@ def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: AdaptiveAttack
 
 
 @dataclass(frozen=True)
-class AttackRun(PlannedRun):
+class AttackRun:
     """A run in all arms of a plan. If there is an attacker, it then tries in turns to change each verdict."""
 
+    run: PlannedRun
     adaptive: AdaptiveAttack = field(default_factory=AdaptiveAttack)
     attacker: Maker | None = None
 
@@ -171,7 +172,7 @@ class AttackRun(PlannedRun):
         asked for several elicitations or for a scalar.
         """
         if adaptive.attacker is None:
-            return cls(**vars(planned), adaptive=adaptive)
+            return cls(planned, adaptive)
         if len(planned.plan.elicitations) > 1:
             raise ConfigurationError("an attacker works with one elicitation; name it with --elicit")
         (elicitation,) = planned.plan.elicitations
@@ -182,16 +183,16 @@ class AttackRun(PlannedRun):
             raise ConfigurationError(
                 f"{planned.judge.name} does not receive the attacker's claims in the channel {adaptive.channel!r}; choose another with --channel"
             )
-        return cls(**vars(planned), adaptive=adaptive, attacker=load_attacker(adaptive, planned.making))
+        return cls(planned, adaptive, load_attacker(adaptive, planned.making))
 
     def sends_to(self) -> tuple[str | None, ...]:
         """Return the receivers of texts, the attacker's last; None stands for this machine."""
-        return (*super().sends_to(), *([self.attacker.model.sends_to] if self.attacker else []))
+        return (*self.run.sends_to(), *([self.attacker.model.sends_to] if self.attacker else []))
 
     def beyond_address(self) -> tuple[str, ...]:
         """Return the other receivers of texts where an address is given for the judge: its user may think of that address alone."""
-        address = self.making.model.base_url
-        known = (None, self.judge.sends_to, urlsplit(address or "").hostname)
+        address = self.run.making.model.base_url
+        known = (None, self.run.judge.sends_to, urlsplit(address or "").hostname)
         return (
             () if address is None else tuple(host for host in self.sends_to() if host is not None and host not in known)
         )
@@ -199,75 +200,74 @@ class AttackRun(PlannedRun):
     @property
     def unattacked(self) -> list[tuple[str, Arm]]:
         """The arms without an attack, each with its defence."""
-        settings = [(setting, arm) for arm in self.plan.arms if (setting := setting_of(arm)) is not None]
+        settings = [(setting, arm) for arm in self.run.plan.arms if (setting := setting_of(arm)) is not None]
         return [(setting.defence, arm) for setting, arm in settings if setting.attack is None]
 
     def estimate(self) -> RunEstimate:
         """Return the cost of the run, with its control, if every verdict changed at the last turn. No call is made."""
         if self.attacker is None:
-            return replace(super().estimate(), not_shown=self.unseen)
+            return replace(self.run.estimate(), not_shown=self.unseen)
         adaptive, numbers = self.adaptive, range(1, self.adaptive.turns + 1)
         turns = [(adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         controls = [(adaptive.control(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         arms = tuple(Arm(transforms=(turn.transform, *arm.transforms)) for turn, arm in (*turns, *controls))
-        tries = replace(self.plan, arms=arms, repeats=1)
+        tries = replace(self.run.plan, arms=arms, repeats=1)
         last = tuple(
             arm for arm, (turn, _) in zip(arms, (*turns, *controls), strict=True) if turn.number == adaptive.turns
         )
-        again = replace(self.plan, arms=last, repeats=adaptive.confirmations)
-        estimate = estimate_run(self.benchmark, self.judge, self.plan, making=self.making)
+        again = replace(self.run.plan, arms=last, repeats=adaptive.confirmations)
+        estimate = self.run.estimate()
         for plan in (tries, again):
-            estimate = estimate.plus(estimate_run(self.benchmark, self.judge, plan, making=self.making))
+            estimate = estimate.plus(replace(self.run, plan=plan).estimate())
         asks = [
             self.claim_ask(turn, item, [EarlierClaim(UNWRITTEN, "unsafe")] * (turn.number - 1))
-            for (turn, _), item in product(turns, self.plan.items)
+            for (turn, _), item in product(turns, self.run.plan.items)
         ]
         before = {**estimate.before, self.attacker.name: estimate_texts(self.attacker, asks)}
         return replace(estimate, before=before, not_shown=self.unseen)
 
     def claim_ask(self, turn: AdaptiveTurn, item: Item, claims: Sequence[EarlierClaim]) -> TextAsk:
         """Return the request to the attacker about an item at a turn."""
-        return claim_request(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), claims)
+        return claim_request(turn, show_item(FULL, self.run.benchmark, item), place_of(turn, item), claims)
 
-    async def perform(self, *, closing: bool = True) -> Run:
-        """Perform the remaining calls of the run. Raises as `judge`. `closing`: close the judge afterwards."""
-        summary = RunSummary(run=self.folder, n_items=len(self.plan.items))
+    async def perform(self) -> Run:
+        """Perform the remaining calls of the run. Raises as `judge`."""
+        summary = RunSummary(run=self.run.folder, n_items=len(self.run.plan.items))
         for note in self.notes_before():
-            (self.options.watch or RunObserver()).say(note)
+            (self.run.options.watch or RunObserver()).say(note)
         try:
-            await self.decide(summary, self.plan)
+            await self.decide(summary, self.run.plan)
             if self.attacker is not None:
                 for (defence, arm), direction, maker in product(self.unattacked, DIRECTIONS, (self.attacker, None)):
                     if can_continue(summary):
                         await self.attempt(summary, maker, defence, arm, direction)
         finally:
-            if closing:
-                await self.judge.close()
+            await self.run.judge.close()
             if self.attacker is not None:
                 await self.attacker.model.close()
-        return Run(self.folder, self.benchmark, summary, self.temporary)
+        return Run(self.run.folder, self.run.benchmark, summary, self.run.temporary)
 
     @cached_property
     def unseen(self) -> tuple[str, ...]:
         """The attacks that do not reach the judge."""
-        return unseen_attacks(self.benchmark, self.judge, self.plan)
+        return unseen_attacks(self.run.benchmark, self.run.judge, self.run.plan)
 
     def notes_before(self) -> tuple[str, ...]:
         """Return what to know before anything is paid: how many attacks the judge cannot see, and that it gives no verdicts."""
-        notes = [unseen_note(self.judge.name, self.unseen)]
-        if all(scale_of(elicitation).threshold is None for elicitation in self.plan.elicitations):
+        notes = [unseen_note(self.run.judge.name, self.unseen)]
+        if all(scale_of(elicitation).threshold is None for elicitation in self.run.plan.elicitations):
             notes.append(
-                f"{self.judge.name} gives scores and no verdicts: a report can say what it was shown, and not what turned"
+                f"{self.run.judge.name} gives scores and no verdicts: a report can say what it was shown, and not what turned"
             )
         return tuple(note for note in notes if note is not None)
 
     def tries(self, items: Sequence[Item], arm: Arm, *, again: int = 0) -> Plan:
         """Return the plan of one try on these items, with its repeats."""
-        return replace(self.plan, items=RecordColumns.from_records(Item, items), arms=(arm,), repeats=1 + again)
+        return replace(self.run.plan, items=RecordColumns.from_records(Item, items), arms=(arm,), repeats=1 + again)
 
     async def decide(self, summary: RunSummary, plan: Plan) -> None:
         """Ask the judge the questions of a plan."""
-        planned = PlannedRun(self.folder, self.benchmark, self.judge, plan, self.options)
+        planned = replace(self.run, plan=plan, temporary=None)
         summary.add((await planned.perform(closing=False)).summary)
 
     async def attempt(
@@ -279,7 +279,9 @@ class AttackRun(PlannedRun):
         """
         start, adaptive = self.values(unattacked), self.adaptive
         left = [
-            item for item in self.plan.items if self.verdict(first_value(start.get(item.id))) not in (None, direction)
+            item
+            for item in self.run.plan.items
+            if self.verdict(first_value(start.get(item.id))) not in (None, direction)
         ]
         tried: dict[str, list[EarlierClaim]] = {item.id: [] for item in left}
         for number in range(1, adaptive.turns + 1):
@@ -301,7 +303,7 @@ class AttackRun(PlannedRun):
             if not can_continue(summary):
                 return
             if attacker is not None:
-                claims = read_made_texts(self.folder)
+                claims = read_made_texts(self.run.folder)
                 for item in left:
                     if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
                         tried[item.id].append(EarlierClaim(claim, self.in_words(values.get(item.id), direction)))
@@ -314,7 +316,7 @@ class AttackRun(PlannedRun):
 
     async def write(self, summary: RunSummary, attacker: Maker, asks: Sequence[TextAsk]) -> None:
         """Let the attacker write the claims of a turn that the folder does not hold yet."""
-        folder, options = self.folder, self.options
+        folder, options = self.run.folder, self.run.options
         limits = options.limits.reduced_by(run_spend(folder, JUDGEMENT_LOG) + makers_spend(folder, but=attacker.name))
         progress = await make_texts(folder, attacker, asks, limits=limits, watch=options.watch, command=options.command)
         summary.add(progress, answers=False)
@@ -326,20 +328,20 @@ class AttackRun(PlannedRun):
     def values(self, arm: Arm) -> dict[str, list[float | None]]:
         """Return the last value of each repeat of each item in an arm; None where it is unscored."""
         columns = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "value")
-        log = last_attempts(judgement_table(self.folder / JUDGEMENTS, columns=columns))
-        key = {"judge_id": self.judge.id, "elicitation": self.plan.elicitations[0], "arm": arm.name}
+        log = last_attempts(judgement_table(self.run.folder / JUDGEMENTS, columns=columns))
+        key = {"judge_id": self.run.judge.id, "elicitation": self.run.plan.elicitations[0], "arm": arm.name}
         rows = log.filter(*(pl.col(column).cast(pl.String) == value for column, value in key.items()))
         by_item = rows.sort("repeat").group_by(pl.col("item_id").cast(pl.String), maintain_order=True).agg("value")
         return dict(by_item.iter_rows())
 
     def verdict(self, value: float | None) -> Direction | None:
         """Return the verdict of a value."""
-        limit = scale_of(self.plan.elicitations[0]).threshold
+        limit = scale_of(self.run.plan.elicitations[0]).threshold
         return None if value is None or limit is None else "safe" if value > limit else "unsafe"
 
     def in_words(self, values: Sequence[float | None] | None, direction: Direction) -> str:
         """Return a verdict in the words that the attacker reads."""
-        elicitation, value = self.plan.elicitations[0], first_value(values)
+        elicitation, value = self.run.plan.elicitations[0], first_value(values)
         if self.verdict(value) == direction and not self.is_turned(values, direction):
             return f"{direction} once, and the other verdict when it was asked again"
         if value is None or elicitation == "binary":

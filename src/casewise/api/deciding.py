@@ -51,7 +51,7 @@ class Fit(Report[Fitting]):
 
 def fit_decider(
     run: AnyRun,
-    wanted: Requirements | None = None,
+    requirements: Requirements | None = None,
     *,
     benchmark: Source | None = None,
     labels: str | LabelPolicy | None = None,
@@ -63,14 +63,14 @@ def fit_decider(
 
     Parameters
     ----------
-    wanted
+    requirements
         The goal of the thresholds: a ratio of costs, promises, the cost of asking a person.
     labels
         The label policy, as for `report`. By default that of `options`.
     judge
         The judge itself, where it is a function or an object that no name finds again.
     goal
-        Fields of `wanted` by name, such as `ratio=3`; they replace those of `wanted`.
+        Fields of `requirements` by name, such as `ratio=3`; they replace those of `requirements`.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def fit_decider(
         elicitations = (options.elicitation,) if options.elicitation else ()
         own_judge = make_judge(judge, loaded_benchmark(learnt_from), elicitations=elicitations)
     options = options if labels is None else replace(options, labels=policy_of(labels))
-    wanted = Requirements(**goal) if wanted is None else replace(wanted, **goal)
-    return Fit(fit_run(run, wanted, benchmark=benchmark, options=options, judge=own_judge), decider_page)
+    requirements = Requirements(**goal) if requirements is None else replace(requirements, **goal)
+    return Fit(fit_run(run, requirements, benchmark=benchmark, options=options, judge=own_judge), decider_page)
 
 
 class RecommendationReport(Report[Recommendation]):
@@ -113,7 +113,7 @@ class RecommendationReport(Report[Recommendation]):
 
 def recommend(
     *runs: AnyRun,
-    wanted: Requirements | None = None,
+    requirements: Requirements | None = None,
     benchmark: Source | None = None,
     labels: str | LabelPolicy | None = None,
     options: FitOptions = FitOptions(),
@@ -126,12 +126,12 @@ def recommend(
 
     Parameters
     ----------
-    wanted
+    requirements
         The cost of errors and the promises; by default one harm is as bad as one over-refusal.
     labels
         The label policy, as for `report`. By default that of `options`.
     goal
-        Fields of `wanted` by name, such as `max_harm=0.1`; they replace those of `wanted`.
+        Fields of `requirements` by name, such as `max_harm=0.1`; they replace those of `requirements`.
 
     Raises
     ------
@@ -147,8 +147,14 @@ def recommend(
     False
     """
     options = options if labels is None else replace(options, labels=policy_of(labels))
-    wanted = replace(wanted, **goal) if wanted is not None else Requirements(**goal) if goal else Requirements(ratio=1)
-    numbers = Recommendation.from_runs(runs, wanted, benchmark=benchmark, options=options)
+    requirements = (
+        replace(requirements, **goal)
+        if requirements is not None
+        else Requirements(**goal)
+        if goal
+        else Requirements(ratio=1)
+    )
+    numbers = Recommendation.from_runs(runs, requirements, benchmark=benchmark, options=options)
     return RecommendationReport(numbers, recommendation_page)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from casewise.ask.elicitations import AskOptions, how_asked, names_read, protocol_for
+from casewise.ask.elicitations import AskOptions, asking_method, names_read, protocol_for
 from casewise.ask.prompts import PUBLISHED_NAMES
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
@@ -165,7 +165,7 @@ def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool =
     """
     if elicitation not in (readable := names_read()):
         raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; {', '.join(readable)} are")
-    return how_asked(elicitation).read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome
+    return asking_method(elicitation).read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome
 
 
 AnyJudge = str | Judge | Callable[..., Any]

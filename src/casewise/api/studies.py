@@ -351,7 +351,7 @@ class Study:
         with self.round() as study_round, study_round.write() as study:
             person = annotator(study, number)
             if person is None or person.study_id != study.id:
-                raise StudyError(f"no person in {study.name} ({study.phase}) has the number {number!r}")
+                raise StudyError(f"no person in {study.round.name} ({study.round.phase}) has the number {number!r}")
             yield study
 
     def void(self, number: str, *, reason: str) -> int:
@@ -386,6 +386,6 @@ class Study:
         with access, self.round() as study_round, study_round.read() as live:
             if not live.count(tables.pages.c.study_id == live.id):
                 raise StudyError(
-                    f"no person has begun to rate in the {self.phase} round of {live.name} yet; nothing was written"
+                    f"no person has begun to rate in the {self.phase} round of {live.round.name} yet; nothing was written"
                 )
             return export(live, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))

@@ -468,7 +468,7 @@ def names_read() -> tuple[Elicitation, ...]:
     )
 
 
-def how_asked(elicitation: Elicitation) -> AskingMethod:
+def asking_method(elicitation: Elicitation) -> AskingMethod:
     """Return how a model is asked for an elicitation, one of `names_asked`."""
     if (how := find_elicitation(elicitation).how) is None:
         raise ConfigurationError(
@@ -481,7 +481,7 @@ def how_asked(elicitation: Elicitation) -> AskingMethod:
 def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 0) -> ReplyOptions:
     """Return the options of a call. A seed is raised by the repeat, so that repeats differ and a rerun does not."""
     seed = None if options.seed is None else options.seed + repeat
-    return replace(how_asked(elicitation).wants(options), seed=seed, reasoning_effort=options.reasoning_effort)
+    return replace(asking_method(elicitation).wants(options), seed=seed, reasoning_effort=options.reasoning_effort)
 
 
 def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = AskOptions()) -> ReadOutcome:
@@ -491,7 +491,7 @@ def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = A
     """
     if (ended := OUTCOME_OF_FINISH.get(str(reply.finish_reason).lower())) is not None:
         return ReadOutcome(ended)
-    how = how_asked(elicitation)
+    how = asking_method(elicitation)
     try:
         return how.read(reply, options)
     except Exception as error:  # noqa: BLE001  # whatever the reading of a text can raise

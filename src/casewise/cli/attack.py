@@ -39,6 +39,7 @@ from casewise.replies.behaviour import REPLIES
 from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.replies.grade import GradeOptions, grading_spend
 from casewise.replies.graders import Grader
+from casewise.runs.limits import run_sync
 from casewise.runs.run import default_folder, run_spend
 from casewise.runs.texts import makers_spend
 from casewise.storage.load import source_of
@@ -70,7 +71,7 @@ def attack(
     judge: str | None = None,
     model: str | None = None,
     grader: tuple[str, ...] = (),
-    wanted: Annotated[AttackOptions, ASKED] = AttackOptions(),
+    attacking: Annotated[AttackOptions, ASKED] = AttackOptions(),
     adaptive: Annotated[AdaptiveAttack, ASKED] = AdaptiveAttack(),
     out: Path | None = None,
     elicit: ElicitOption = None,
@@ -102,10 +103,10 @@ def attack(
     loaded = api.load(benchmark)
     arms = api.parse_attack_arms(
         loaded,
-        attacks_or_all(wanted.attacks, adaptive),
-        defences=wanted.defences,
-        noise=wanted.noise,
-        at=wanted.at,
+        attacks_or_all(attacking.attacks, adaptive),
+        defences=attacking.defences,
+        noise=attacking.noise,
+        at=attacking.at,
     )
     folder = default_folder(f"{Path(benchmark).stem}-{judge or model}-attack")
     if len(asking.prompts) > 1:
@@ -119,7 +120,7 @@ def attack(
             out=out or folder,
             elicitations=elicit or (),
             arms=arms,
-            repeats=wanted.repeats,
+            repeats=attacking.repeats,
             options=options,
         )
         attack_judge(AttackRun.from_plan(planned, adaptive), before)
@@ -133,7 +134,7 @@ def attack(
         makers=reached,
         **calls.common(),
     )
-    plan = chat_plan(select(loaded, items.select_from(loaded)), arms, wanted.repeats)
+    plan = chat_plan(select(loaded, items.select_from(loaded)), arms, attacking.repeats)
     chatbot = chat_model(str(model), reached)
     replies = PlannedReplies(out or Path("replies") / folder.name, loaded, chatbot, plan, options=collecting)
     bare = replace(reached, local=replace(local, adapter=None))  # the adapter is the chatbot's
@@ -144,15 +145,19 @@ def attack_judge(attack: AttackRun, before: BeforeRunOptions) -> None:
     """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
     beyond = attack.beyond_address()
     for host in beyond:
-        note(f"--base-url is the address of {attack.judge.name} only; calls to the other provider's model go to {host}")
+        note(
+            f"--base-url is the address of {attack.run.judge.name} only; calls to the other provider's model go to {host}"
+        )
     if before.dry_run:
-        output.print_planned([attack])
+        output.print_planned([attack.run], [attack.estimate()])
         for line in attack.notes_before():
             note(line)
         return
     confirm_sending("the benchmark's queries", None, *beyond, remembered=False)
     confirm_sending("the benchmark's queries", *attack.sends_to(), agreed=before.yes)
-    (run,) = api.judge_several([attack], watch=lambda _: progress_display(f"attacking {attack.judge.name}"))
+    with progress_display(f"attacking {attack.run.judge.name}") as watch:
+        observed = replace(attack.run, options=replace(attack.run.options, watch=watch))
+        run = run_sync(replace(attack, run=observed).perform())
     output.print_summary(run.summary, run.path, then="robustness")
     exit_with_status(run.summary)
 

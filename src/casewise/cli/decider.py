@@ -35,7 +35,7 @@ def fit(
     /,
     *,
     out: Path = Path("decider.json"),
-    wanted: Flat[api.deciding.Requirements | None] = None,
+    requirements: Flat[api.deciding.Requirements | None] = None,
     overwrite: bool = False,
     on_average: bool = False,
     elicit: str | None = None,
@@ -65,11 +65,11 @@ def fit(
             f"{out} exists, and may be in use; choose another place with --out, or add --overwrite"
         )
     elicitations = api.parse_elicitations(elicit)
-    wanted = wanted or api.deciding.Requirements()
+    requirements = requirements or api.deciding.Requirements()
     if on_average:
-        wanted = replace(wanted, level=None)
+        requirements = replace(requirements, level=None)
     options = replace(fitting, elicitation=elicitations[0] if elicitations else None)
-    fitted = api.deciding.fit_decider(run, wanted, benchmark=benchmark, labels=labels, options=options)
+    fitted = api.deciding.fit_decider(run, requirements, benchmark=benchmark, labels=labels, options=options)
     fitted.save(out)
     note(f"written: {out}")
     DocumentOptions(html=html, markdown=markdown).present(fitted)
@@ -79,7 +79,7 @@ def recommend(
     runs: list[Path],
     /,
     *,
-    wanted: Flat[api.deciding.Requirements | None] = None,
+    requirements: Flat[api.deciding.Requirements | None] = None,
     on_average: bool = False,
     labels: LabelsOption = "votes",
     benchmark: BenchmarkOption = None,
@@ -96,10 +96,10 @@ def recommend(
     on_average
         For one judge: promise on average only, without --level; needs fewer queries.
     """
-    wanted = wanted or api.deciding.Requirements(ratio=1)
+    requirements = requirements or api.deciding.Requirements(ratio=1)
     if on_average:
-        wanted = replace(wanted, level=None)
-    recommendation = api.recommend(*runs, wanted=wanted, benchmark=benchmark, labels=labels)
+        requirements = replace(requirements, level=None)
+    recommendation = api.recommend(*runs, requirements=requirements, benchmark=benchmark, labels=labels)
     documents.present_with_page(recommendation, runs[0] / "recommend.html", full=False)
 
 

@@ -44,7 +44,7 @@ from casewise.cli.printing import (
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions
-from casewise.judges.plan import RunSummary
+from casewise.judges.plan import RunEstimate, RunSummary
 from casewise.judges.reread import has_many_unread
 from casewise.models.local import LocalOptions
 from casewise.models.wire import Probe
@@ -187,10 +187,9 @@ def all_complete(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
     return len(runs) == len(planned) and not any(run.summary.stopped or run.summary.n_pending for run in runs)
 
 
-def print_planned(planned: Sequence[PlannedRun]) -> None:
+def print_planned(planned: Sequence[PlannedRun], estimates: Sequence[RunEstimate]) -> None:
     """Print the estimate of one run as an object, or of several as a list with their total."""
     several = len({run.benchmark.digest for run in planned}) > 1
-    estimates = [run.estimate() for run in planned]
     if is_json_output():
         rows = [
             {
@@ -208,13 +207,13 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
             run, planned, f"{run.judge.name} on {run.benchmark.name}" if several else run.judge.name
         )
         print(
-            f"{name}: {count_of(estimate.n_asks, 'judgement')} of {count_of(estimate.n_items, 'item')} in {count_of(estimate.n_calls, 'call')}"
+            f"{name}: {count_of(estimate.n_asks, 'judgement')} of {count_of(estimate.n_items, 'item')} in {count_of(estimate.calls.n_calls, 'call')}"
         )
-        print_cost(estimate)
+        print_cost(estimate.calls)
         print_before(estimate.before)
         for word, tokens in label_tokens(run.judge).items():
             print(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
-    most = [each.cost_at_most_usd for estimate in estimates for each in (estimate, *estimate.before.values())]
+    most = [each.cost_at_most_usd for estimate in estimates for each in (estimate.calls, *estimate.before.values())]
     if len(most) > 1 and None not in most:
         print(f"together: at most ${sum(cost for cost in most if cost is not None):.2f}")
 
@@ -283,7 +282,7 @@ def judge(
         test_connection([plan_of_run.judge for plan_of_run in planned], calls, agreed=before.yes)
         return
     if before.dry_run:
-        print_planned(planned)
+        print_planned(planned, [run.estimate() for run in planned])
         return
     runs = perform_with_consent(planned, agreed=before.yes)
     if len(planned) > 1:

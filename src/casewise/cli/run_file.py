@@ -314,7 +314,7 @@ def run(file: Path, /, *, before: Annotated[BeforeRunOptions, BEFORE_RUN] = Befo
         test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=before.yes)
         return
     if before.dry_run:
-        print_planned(planned)
+        print_planned(planned, [run.estimate() for run in planned])
         n = len(list(run_file.gate_calls()))
         note(f"then: reports in {run_file.out}, {n} gate{'' if n == 1 else 's'}")
         return

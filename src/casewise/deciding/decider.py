@@ -502,7 +502,7 @@ class Decider:
 
     def failed_decision(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> DeciderAnswer:
         """Return the decision for a request on which the judge gave no value."""
-        fail = self.file.wanted.fail
+        fail = self.file.requirements.fail
         why = f"the judge gave no value ({reason}); for such requests the decider says {fail}"
         return DeciderAnswer(decision=fail, id=request.id, why=why, unmeasured=unmeasured, failed=reason)
 
@@ -516,16 +516,20 @@ class Decider:
         """
         promised_kinds = [promised.promise.kind for promised in self.file.thresholds.promised]
         broken = next(
-            (kind for kind in promised_kinds if fail in ERRORS[kind] and self.file.wanted.fail not in ERRORS[kind]),
+            (
+                kind
+                for kind in promised_kinds
+                if fail in ERRORS[kind] and self.file.requirements.fail not in ERRORS[kind]
+            ),
             None,
         )
         if broken is not None:
             raise ConfigurationError(
                 f"--fail {fail} breaks the promise of {hyphened(broken)}: it was fitted with "
-                f"--fail {self.file.wanted.fail}. Fit again with --fail {fail}"
+                f"--fail {self.file.requirements.fail}. Fit again with --fail {fail}"
             )
-        wanted = replace(self.file.wanted, fail=fail)
-        return type(self)(self.file.model_copy(update={"wanted": wanted}), self.judge, file_hash=self.hash)
+        requirements = replace(self.file.requirements, fail=fail)
+        return type(self)(self.file.model_copy(update={"requirements": requirements}), self.judge, file_hash=self.hash)
 
     @property
     def hung_calls(self) -> int:

@@ -110,7 +110,7 @@ class FittedDecider(Record):
     judge: MeasuredJudge
     benchmark: FittedOn
     calibration: Calibration
-    wanted: Requirements
+    requirements: Requirements
     """The aims of the thresholds, and the decision where the judge gives no value."""
     thresholds: FittedThresholds
     measured: Measurement

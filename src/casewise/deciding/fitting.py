@@ -118,7 +118,7 @@ class Fitting(ShortRepr):
         sample = self.runs.sample(self.series, policy=self.labels)
         rate = np.where(np.isnan(sample.rate), sample.weight, sample.rate)[sample.labelled]
         wrong = (answered & (weight < 0.5)) | (self.decision_mask("refuse") & (weight > 0.5))
-        harm, _ = self.decider.wanted.costs
+        harm, _ = self.decider.requirements.costs
         cost = np.where(answered, harm * (1 - rate), rate) * wrong
         costliest = [int(at) for at in np.argsort(-cost, kind="stable")[:N_FAILURES] if wrong[at]]
         values = [float(self.trial.evidence.value[at]) for at in costliest]
@@ -143,7 +143,7 @@ class Fitting(ShortRepr):
         content: dict[str, Any] = from_json(self.decider.model_dump_json(exclude_none=True))
         labels = {"labels_of_report": self.reported_labels}
         conclusions = conclusions_json(
-            promise_made(promised, chosen_from=self.decider.wanted.chosen_from)
+            promise_made(promised, chosen_from=self.decider.requirements.chosen_from)
             for promised in self.decider.thresholds.promised
         )
         return {**content, **labels, "conclusions": conclusions, "error_groups": json_value(self.error_groups)}
@@ -151,7 +151,7 @@ class Fitting(ShortRepr):
 
 def fit_run(
     run: AnyRun,
-    wanted: Requirements,
+    requirements: Requirements,
     *,
     benchmark: Source | None = None,
     options: FitOptions = FitOptions(),
@@ -172,7 +172,7 @@ def fit_run(
     else:
         check_deployable(part.name, part.arm)
         check_same_judge(judge, part)
-    fitting = fit_series(runs, series, wanted, options=options)
+    fitting = fit_series(runs, series, requirements, options=options)
     if fitting.trial.broken is not None:
         raise StatisticsError(fitting.trial.broken)
     return fitting
@@ -186,7 +186,7 @@ def label_source(benchmark: Benchmark, options: FitOptions) -> str | None:
     return None if words.rated or benchmark.n_shares else words.policy(options.labels.name)
 
 
-def fit_series(runs: JudgedRuns, series: Series, wanted: Requirements, *, options: FitOptions) -> Fitting:
+def fit_series(runs: JudgedRuns, series: Series, requirements: Requirements, *, options: FitOptions) -> Fitting:
     """Return the decider of one series; where its promises cannot be carried, one that minimises cost alone, and `broken` says why.
 
     Raises BenchmarkError: no item has a label. StatisticsError: there is nothing to fit on.
@@ -196,9 +196,9 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Requirements, *, option
         evidence.value, evidence.weight, cluster=evidence.cluster, seed=options.seed, method=options.method
     )
     trial = Trial.from_evidence(
-        evidence, wanted, calibrator=calibrator.calibrator, method=calibrator.method, seed=options.seed
+        evidence, requirements, calibrator=calibrator.calibrator, method=calibrator.method, seed=options.seed
     )
-    wanted = trial.wanted
+    requirements = trial.requirements
     sample = runs.sample(series, policy=options.labels)
     before = replace(sample.where(sample.labelled), rate=evidence.weight)
     after = replace(before, probability=calibrator.out_of_fold)
@@ -224,14 +224,14 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Requirements, *, option
         calibration=Calibration(
             curve=calibrator.calibrator, brier=calibrator.brier, error_before=errors[0], error_after=errors[1]
         ),
-        wanted=wanted,
+        requirements=requirements,
         thresholds=trial.fitted,
         measured=trial.measured,
         measured_where_fitted=measure_decisions(
-            evidence, trial.fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted
+            evidence, trial.fitted.decide(evidence.value, fail=requirements.fail), requirements=requirements
         ),
         measured_on=measured_on(runs, series, evidence, trial.decisions),
-        trade_offs=evidence.trade_offs(fail=wanted.fail),
+        trade_offs=evidence.trade_offs(fail=requirements.fail),
     )
     return Fitting(series, decider, trial, runs, places)
 

@@ -118,7 +118,7 @@ class Recommendation(ShortRepr):
     """The judge to deploy on a benchmark's evidence, with what it costs and what it cannot promise."""
 
     runs: JudgedRuns
-    wanted: Requirements
+    requirements: Requirements
     """The aims asked for, with `chosen_from` at least the number of judges."""
     candidates: tuple[Fitting, ...]
     """The chosen one, then the others by held-out cost."""
@@ -138,7 +138,7 @@ class Recommendation(ShortRepr):
     def from_runs(
         cls,
         judged: Sequence[AnyRun],
-        wanted: Requirements,
+        requirements: Requirements,
         *,
         benchmark: Source | None = None,
         options: FitOptions = FitOptions(),
@@ -152,8 +152,8 @@ class Recommendation(ShortRepr):
         if not series:
             reasons = "; ".join(f"{name!s}: {why!s}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
-        wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
-        fittings = {judged.name: fit_series(runs, judged, wanted, options=options) for judged in series}
+        requirements = replace(requirements, chosen_from=max(requirements.chosen_from, len(series)))
+        fittings = {judged.name: fit_series(runs, judged, requirements, options=options) for judged in series}
         chosen = cheapest_trial({name: candidate.trial for name, candidate in fittings.items()})
         order = sorted(
             fittings.values(),
@@ -161,7 +161,8 @@ class Recommendation(ShortRepr):
         )
         reference_scores = ReferenceScores(runs.benchmark, options.seed)
         of_best, *of_others = (
-            tuple(compare_alternatives(candidate, reference_scores, wanted, seed=options.seed)) for candidate in order
+            tuple(compare_alternatives(candidate, reference_scores, requirements, seed=options.seed))
+            for candidate in order
         )
         try:
             rebuild_judge(order[0].decider.judge, model=ModelOptions(needs_key=False))
@@ -170,7 +171,7 @@ class Recommendation(ShortRepr):
             problem = str(error)
         return cls(
             runs=runs,
-            wanted=wanted,
+            requirements=requirements,
             candidates=tuple(order),
             alternatives=of_best,
             shown_to_fail=all(
@@ -202,16 +203,18 @@ class Recommendation(ShortRepr):
         """The comparisons, and what the best judge promises or does not."""
         trial = self.best.trial
         promises = (
-            [promise_refused(promise, trial.broken) for promise in self.wanted.promises]
+            [promise_refused(promise, trial.broken) for promise in self.requirements.promises]
             if trial.broken is not None
-            else [promise_made(promised, chosen_from=self.wanted.chosen_from) for promised in trial.fitted.promised]
+            else [
+                promise_made(promised, chosen_from=self.requirements.chosen_from) for promised in trial.fitted.promised
+            ]
         )
         return (*self.comparisons, *promises)
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
         """Promises that are not made, by kind from the loosest to the strictest."""
-        return tuple(needs(self.best.trial, self.wanted))
+        return tuple(needs(self.best.trial, self.requirements))
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -230,7 +233,7 @@ class Recommendation(ShortRepr):
             "run": str(best.series.run.path),
             # The ends of the scale are texts, as in a decider: JSON has no infinity.
             **{name: {np.inf: "Infinity", -np.inf: "-Infinity"}.get(limit, limit) for name, limit in limits.items()},
-            "wanted": vars(file.wanted) | {"promises_kept": best.trial.broken is None},
+            "requirements": vars(file.requirements) | {"promises_kept": best.trial.broken is None},
             "promised": [
                 {**vars(promised.promise), "loss": promised.loss, "n_queries": promised.n_queries}
                 for promised in file.thresholds.promised
@@ -241,7 +244,7 @@ class Recommendation(ShortRepr):
                 {
                     "judge": candidate.name,
                     "run": str(candidate.series.run.path),
-                    "cost": estimate_of(candidate.trial.cost, level=self.wanted.interval_level).fields(),
+                    "cost": estimate_of(candidate.trial.cost, level=self.requirements.interval_level).fields(),
                     **estimate_fields(candidate.decider.measured, "harm", "over_refusal", "asked"),
                     "why_not_promised": candidate.trial.broken,
                 }
@@ -296,26 +299,28 @@ def deployable_series(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
 
 
 def compare_alternatives(
-    judge: Fitting, reference_scores: ReferenceScores, wanted: Requirements, *, seed: int
+    judge: Fitting, reference_scores: ReferenceScores, requirements: Requirements, *, seed: int
 ) -> Iterator[Alternative]:
     """Yield each alternative that keeps the same promises as the judge, with the comparison."""
     evidence, trial = judge.trial.evidence, judge.trial
     keeps_promises = trial.broken is None
     for decision, name in CONSTANTS.items():
         broken = {"answer": {"harm"}, "refuse": {"over_refusal", "needless_ask"}, "ask": {"needless_ask"}}[decision]
-        breaks = any(promise.kind in broken for promise in wanted.promises)
-        asks = wanted.ask_cost is not None or len(wanted.promises) > 1
+        breaks = any(promise.kind in broken for promise in requirements.promises)
+        asks = requirements.ask_cost is not None or len(requirements.promises) > 1
         if (keeps_promises and breaks) or (decision == "ask" and not asks):
             continue
         always = np.full(len(evidence.value), DECISIONS.index(decision), dtype=np.intp)
-        yield compare_alternative(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
+        yield compare_alternative(
+            name, rates(evidence, always, requirements=requirements)["cost"], trial.cost, requirements
+        )
     subject = reference_scores.subject
     read = subject.words_read[judge.places]
     if subject.why_no_baseline is not None or not read.any():
         return
     read_evidence = evidence.where(read)
     words = replace(read_evidence, value=reference_scores.words[judge.places][read])
-    priced = wanted if keeps_promises else wanted.without_promises
+    priced = requirements if keeps_promises else requirements.without_promises
     try:
         learnt = calibrated(words.value, words.weight, cluster=words.cluster, seed=seed)
         trial_of_words = Trial.from_evidence(
@@ -323,12 +328,14 @@ def compare_alternatives(
         )
     except StatisticsError:
         return
-    cost = trial.cost if read.all() else rates(read_evidence, trial.decisions[read], wanted=wanted)["cost"]
-    yield compare_alternative("words alone", trial_of_words.cost, cost, wanted)
+    cost = trial.cost if read.all() else rates(read_evidence, trial.decisions[read], requirements=requirements)["cost"]
+    yield compare_alternative("words alone", trial_of_words.cost, cost, requirements)
 
 
-def compare_alternative(name: AlternativeName, cost: Measured, judge: Measured, wanted: Requirements) -> Alternative:
-    level = wanted.interval_level
+def compare_alternative(
+    name: AlternativeName, cost: Measured, judge: Measured, requirements: Requirements
+) -> Alternative:
+    level = requirements.interval_level
     saved = difference_of(cost, judge, level=level)
     more = None
     if saved.estimate and saved.estimate > 0 and (saved.ci_low is None or saved.ci_low <= 0):
@@ -337,12 +344,17 @@ def compare_alternative(name: AlternativeName, cost: Measured, judge: Measured, 
     return Alternative(name, estimate_of(cost, level=level), saved, more)
 
 
-def needs(trial: Trial, wanted: Requirements) -> Iterator[Need]:
+def needs(trial: Trial, requirements: Requirements) -> Iterator[Need]:
     """Yield each kind of promise at each limit that the thresholds do not promise already."""
     level = (
-        None if wanted.level is None else 1 - (1 - wanted.level) / (max(len(wanted.promises), 1) * wanted.chosen_from)
+        None
+        if requirements.level is None
+        else 1 - (1 - requirements.level) / (max(len(requirements.promises), 1) * requirements.chosen_from)
     )
-    limits: dict[PromiseKind, float | None] = {"harm": wanted.max_harm, "over_refusal": wanted.max_over_refusal}
+    limits: dict[PromiseKind, float | None] = {
+        "harm": requirements.max_harm,
+        "over_refusal": requirements.max_over_refusal,
+    }
     for kind, limit in limits.items():
         curve = LossCurve.from_evidence(trial.evidence, kind, unscored_errs=False)
         if not curve.n_queries:
@@ -361,17 +373,17 @@ def needs(trial: Trial, wanted: Requirements) -> Iterator[Need]:
 
 def commands(recommended: Recommendation) -> Iterator[str]:
     """Yield the command that fits the recommended decider, and the one that serves it."""
-    best, wanted = recommended.best, recommended.best.decider.wanted
+    best, requirements = recommended.best, recommended.best.decider.requirements
     words = ["casewise", "decider", "fit", str(best.series.run.path)]
     own_series = [series for series in recommended.runs.main_series if series.run is best.series.run]
     if len(own_series) > 1:
         words += ["--elicit", best.series.elicitation]
     if best.series.arm != FULL.name and len({series.arm for series in own_series}) > 1:
         words += ["--arm", best.series.arm]
-    for name, value in vars(wanted).items():
+    for name, value in vars(requirements).items():
         if value not in (getattr(Requirements, name), None):
             words += [f"--{hyphened(name)}", value if isinstance(value, str) else f"{value:g}"]
-    words += ["--on-average"] if wanted.level is None else []
+    words += ["--on-average"] if requirements.level is None else []
     if best.labels != VOTES:
         words += ["--labels", best.labels.name]
     if recommended.benchmark_given is not None:

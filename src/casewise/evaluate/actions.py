@@ -71,7 +71,7 @@ class ActionInContexts:
 class ActionNumbers:
     """The numbers of actions."""
 
-    wanted: Requirements
+    requirements: Requirements
     """The costs of a harm and of a question, in over-refusals."""
     groups: tuple[ActionGroup, ...]
     """All actions, then those of each direction that is stated."""
@@ -87,7 +87,7 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
     benchmark = runs.benchmark
     if {judged for judged, _ in benchmark.judged} != {"action"} or not len(runs.series):
         return None
-    wanted = Requirements(ratio=options.harm_cost, ask_cost=options.ask_cost)
+    requirements = Requirements(ratio=options.harm_cost, ask_cost=options.ask_cost)
     queries = [benchmark.query[item.query_id] for item in benchmark.items]
     actions = [query.action for query in queries]
     direction = pl.Series([action and action.direction for action in actions], dtype=pl.String)
@@ -112,9 +112,9 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
         parts = {"all": used} | {
             name: used & code_of(direction, name) for name in ("inward", "outward", "across") if name in set(direction)
         }
-        groups += [group(series, name, None, sample, mask, wanted) for name, mask in parts.items() if mask.any()]
+        groups += [group(series, name, None, sample, mask, requirements) for name, mask in parts.items() if mask.any()]
         by_tool += [
-            group(series, name, criterion, sample, mask, wanted)
+            group(series, name, criterion, sample, mask, requirements)
             for name in sorted(set(tool))
             for criterion in sorted(set(condition), key=place_of)
             if (mask := used & code_of(tool, name) & code_of(condition, criterion)).any()
@@ -128,7 +128,7 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
             ]
     if not groups:
         return None
-    return ActionNumbers(wanted, tuple(groups), tuple(by_tool), tuple(over), tuple(in_contexts(runs)))
+    return ActionNumbers(requirements, tuple(groups), tuple(by_tool), tuple(over), tuple(in_contexts(runs)))
 
 
 def code_of(names: pl.Series, name: str) -> BoolArray:
@@ -141,11 +141,11 @@ def place_of(criterion: str) -> tuple[int, str]:
 
 
 def group(
-    series: Series, part: str, criterion: str | None, sample: Sample, mask: BoolArray, wanted: Requirements
+    series: Series, part: str, criterion: str | None, sample: Sample, mask: BoolArray, requirements: Requirements
 ) -> ActionGroup:
     """Return the decisions on the items of `mask`. An item without a verdict is neither answered, refused nor asked about."""
     evidence = Evidence(np.where(sample.unscored, np.nan, 0.0)[mask], sample.weight[mask], sample.cluster[mask])
-    measured = measure_decisions(evidence, decisions(sample)[mask], wanted=wanted)
+    measured = measure_decisions(evidence, decisions(sample)[mask], requirements=requirements)
     return ActionGroup(series.name, part, criterion, int(mask.sum()), measured)
 
 

@@ -328,7 +328,7 @@ class Series(ShortRepr):
     @property
     def how(self) -> str:
         """The elicitation, and the arm where it does not show all."""
-        return how_asked(self.elicitation, self.shown)
+        return elicitation_and_arm(self.elicitation, self.shown)
 
 
 RECORDED = "recorded:"
@@ -345,7 +345,7 @@ def series_name(judge: str, elicitation: str, arm: Arm, *, prefix: str = "") -> 
     >>> series_name("recorded:claude-3", "score", Arm.without("sender.role")).parts[0].forms
     ('claude-3 (score) −role', 'claude-3 (score) −sender.role', 'recorded:claude-3 (score, without:sender.role)')
     """
-    how = how_asked(elicitation, arm)
+    how = elicitation_and_arm(elicitation, arm)
     full, short = f"{prefix}{judge} ({how})", judge.removeprefix(RECORDED)
     if arm.shows_all:
         return reference(f"{short} ({how})", full)
@@ -357,7 +357,7 @@ def series_name(judge: str, elicitation: str, arm: Arm, *, prefix: str = "") -> 
     return reference(f"{short} ({elicitation}, {arm.short_name})", f"{short} ({how})", full)
 
 
-def how_asked(elicitation: str, arm: Arm) -> str:
+def elicitation_and_arm(elicitation: str, arm: Arm) -> str:
     """Return the elicitation, and the arm where it does not show all."""
     return elicitation if arm.shows_all else f"{elicitation}, {arm.name}"
 

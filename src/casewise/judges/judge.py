@@ -83,14 +83,6 @@ class Answer:
     detail: dict[str, Any] | None = None
 
 
-def refusal_notes(judge: str) -> dict[str, str]:
-    """Return the note on a judge whose endpoint refused an option, by the option."""
-    return {
-        "json_schema": f"{judge} takes no JSON schema (response_format): after its refusal casewise asked without one and read free replies.",
-        "temperature": f"{judge} takes no temperature: it used its own instead of the requested one.",
-    }
-
-
 def unscored_answer(reason: UnscoredReason | str, detail: str | None = None) -> Answer:
     """Return an answer without a verdict."""
     return Answer(Unscored(reason=UnscoredReason(reason), detail=detail))

@@ -14,8 +14,8 @@ from casewise.ask.elicitations import (
     AskOptions,
     Protocol,
     SecondReading,
+    asking_method,
     find_elicitation,
-    how_asked,
     names_asked,
     options_for,
     protocol_for,
@@ -34,7 +34,7 @@ from casewise.ask.prompts import (
 )
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, Unavailable, did_you_mean
-from casewise.judges.judge import Answer, Ask, Judge, refusal_notes, unscored_answer
+from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
 from casewise.models.asker import ChatAsker, NoReplyReason, estimate_usage, max_spend
 from casewise.models.load import ModelOptions, load_model, second_model_options
 from casewise.models.prices import Prices, Spend, note_unreported
@@ -46,7 +46,7 @@ from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.storage.loaders.public import CASEBENCH, PROMPTS
 from casewise.storage.loaders.registry import fetched_file
-from casewise.text import count_of
+from casewise.text import RefusalNote, count_of
 
 AS_JSON = json.JSONEncoder(default=vars)
 
@@ -238,9 +238,12 @@ class LLMJudge(ModelJudge):
         if options.protocol is not None:
             words = protocol_for(options.protocol, self.name).words
             notes.append(f"{self.name} was asked by the protocol {options.protocol}: {words}.")
-        asked = {"json_schema": options.structured, "temperature": options.temperature is not None}
-        refused = asked.keys() - self.model.takes
-        notes += [note for option, note in refusal_notes(self.name).items() if asked[option] and option in refused]
+        if options.structured and "json_schema" not in self.model.takes:
+            schema = "takes no JSON schema (response_format): after its refusal casewise asked without one and read free replies."
+            notes.append(RefusalNote(f"{self.name} {schema}", option="json_schema"))
+        if options.temperature is not None and "temperature" not in self.model.takes:
+            drawn = "takes no temperature: it used its own instead of the requested one."
+            notes.append(RefusalNote(f"{self.name} {drawn}", option="temperature"))
         if reader is not None and reader.model.name == self.name:
             notes.append(f"{self.name} read its own replies where the strict reader could not.")
         if reader is not None and reader.n_failed:
@@ -280,7 +283,7 @@ class LLMJudge(ModelJudge):
         return options_for(ask.elicitation, self.options, repeat=ask.repeat)
 
     def estimate_usage(self, ask: Ask) -> Usage:
-        return estimate_usage(self.messages(ask), reply_tokens=how_asked(ask.elicitation).usual_reply_tokens)
+        return estimate_usage(self.messages(ask), reply_tokens=asking_method(ask.elicitation).usual_reply_tokens)
 
     def max_spend(self, ask: Ask) -> Spend:
         """Return a bound from the prompt's length, and the limit of a reply; with that of a second reader."""

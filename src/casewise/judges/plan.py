@@ -267,11 +267,12 @@ def ablation_arms(ablation: str, parameters: ParameterSet | None = None) -> tupl
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunEstimate(CallEstimate):
+class RunEstimate:
     """Calls, tokens and cost of a whole plan, as if nothing were judged yet."""
 
     n_items: int
     n_asks: int
+    calls: CallEstimate
     before: dict[str, CallEstimate] = field(default_factory=dict)
     """Estimates for the models that make texts for the arms, by maker."""
     not_shown: tuple[str, ...] = ()
@@ -279,15 +280,12 @@ class RunEstimate(CallEstimate):
 
     def plus(self, other: RunEstimate) -> RunEstimate:
         """Return the estimate of both on the same items."""
-        sums: dict[str, Any] = {}
-        for name in ("n_asks", "n_calls", "input_tokens", "output_tokens", "cost_usd", "cost_at_most_usd"):
-            first, second = getattr(self, name), getattr(other, name)
-            sums[name] = None if first is None or second is None else first + second
-        return replace(self, **sums)
+        return replace(self, n_asks=self.n_asks + other.n_asks, calls=self.calls.plus(other.calls))
 
     def as_json(self) -> dict[str, Any]:
-        values = {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
-        return {name: value for name, value in values.items() if name not in ("before", "not_shown") or value}
+        extra = {"before": {name: asdict(calls) for name, calls in self.before.items()}, "not_shown": self.not_shown}
+        counts = {"n_items": self.n_items, "n_asks": self.n_asks, **asdict(self.calls)}
+        return counts | {name: value for name, value in extra.items() if value}
 
 
 def estimate_run(
@@ -298,7 +296,7 @@ def estimate_run(
     plan = replace(plan, made=MadeTexts(planning=True))
     asks = plan.asks(benchmark, partial(call_key, judge))
     calls = estimate_calls(judge, asks, takes_call=lambda ask: not is_unseen(judge, ask))
-    return RunEstimate(n_items=len(plan.items), n_asks=len(plan), before=before, **vars(calls))
+    return RunEstimate(n_items=len(plan.items), n_asks=len(plan), calls=calls, before=before)
 
 
 # A pause after the first replies, if hardly one of them can be read.

@@ -365,9 +365,9 @@ class NamedItems:
         if named is None:
             if not self.by_query or not row.has(self.query):
                 row.refuse(f"{(self.id_columns or [self.query])[0]!r} is empty")
-            return NamedItem(self.by_words(row).id, *how_asked(row))
+            return NamedItem(self.by_words(row).id, *stated_asking(row))
         name = row.name(named)
-        asked: tuple[Elicitation | None, str] = how_asked(row)
+        asked: tuple[Elicitation | None, str] = stated_asking(row)
         items = self.ids.get(name, self.ids.get(id_key(name)))
         if items is None and (parts := name.split("/")) and len(parts) > 1 and parts[0] in self.ids:
             items, asked = self.ids[parts[0]], (parse_elicitation(row, parts[1]), "/".join(parts[2:]) or FULL.name)
@@ -421,7 +421,7 @@ def context_texts(context: Any) -> str:
     return str(context).strip()
 
 
-def how_asked(row: Entry) -> tuple[Elicitation | None, str]:
+def stated_asking(row: Entry) -> tuple[Elicitation | None, str]:
     """Return the elicitation and the arm that a row states."""
     stated, arm = row.values.get("elicitation"), row.values.get("arm")
     return None if stated is None else parse_elicitation(row, str(stated)), FULL.name if arm is None else str(arm)

@@ -38,7 +38,7 @@ def decided(numbers: ActionNumbers) -> Iterator[Block]:
     for group in numbers.groups:
         if group.part == "all":
             yield Prose(sentence(group), lead=True)
-    harm, question = numbers.wanted.costs
+    harm, question = numbers.requirements.costs
     by_direction: Columns = {"Direction": (spoken, "part")}
     yield group_table("decisions", "Decisions on actions, by the direction of the flow", numbers.groups, by_direction)
     yield Prose(

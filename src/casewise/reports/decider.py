@@ -104,7 +104,7 @@ def errors_figures(fitting: Fitting) -> Table:
     shown = [("Harm", measured.harm), ("Over-refusal", measured.over_refusal), ("Unscored", measured.unscored)]
     if measured.asked.estimate:
         shown.append(("A person is asked", measured.asked))
-    caption = text("On held-out {queries}{best}", best=best_of(fitting.decider.wanted.chosen_from))
+    caption = text("On held-out {queries}{best}", best=best_of(fitting.decider.requirements.chosen_from))
     return large_figures("decider-figures", caption, ((title, rate, rate.n) for title, rate in shown))
 
 
@@ -170,10 +170,10 @@ def measured_table(file: FittedDecider) -> Table:
         for rate, again in zip(measured.estimates, fitted.estimates, strict=True)
     ]
     if measured.cost is not None:
-        title = f"Mean cost of an item, in over-refusals; one harm is {file.wanted.ratio:g}"
+        title = f"Mean cost of an item, in over-refusals; one harm is {file.requirements.ratio:g}"
         cost = None if fitted.cost is None else fitted.cost.estimate
         rows.append((title, with_interval(measured.cost), number(cost)))
-    head = ("", f"Held out, 95 % interval{best_of(file.wanted.chosen_from)}", "Where fitted")
+    head = ("", f"Held out, 95 % interval{best_of(file.requirements.chosen_from)}", "Where fitted")
     return table_of(
         "measured", text("Decisions on held-out {queries}, and where the thresholds were fitted"), head, rows
     )
@@ -225,15 +225,15 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
 
 def promise_sentences(file: FittedDecider) -> Iterator[Text]:
     """Yield each promise in a sentence; that there is none."""
-    promises, chosen_from = file.thresholds.promised, file.wanted.chosen_from
+    promises, chosen_from = file.thresholds.promised, file.requirements.chosen_from
     if not promises:
         yield Text(
             "No guarantee. This threshold minimises expected cost. To guarantee a limit, fit again with --max-harm or "
             "--max-over-refusal."
         )
     yield from (promise_made(limit, chosen_from=chosen_from).sentence for limit in promises)
-    if len(promises) > 1 and file.wanted.level is not None:
-        yield Text(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
+    if len(promises) > 1 and file.requirements.level is not None:
+        yield Text(f"Both hold together with {100 * file.requirements.level:.4g} % confidence.")
 
 
 def related(file: FittedDecider, limit: KeptPromise) -> Text:
@@ -280,11 +280,11 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
         "benchmark's. casewise decider monitor tests whether your traffic differs."
     )
     yield Prose("Nothing is promised for a single request, category or user: all shares are averages.")
-    fail = {"refuse": "refused", "answer": "answered", "ask": "passed to a person"}[file.wanted.fail]
+    fail = {"refuse": "refused", "answer": "answered", "ask": "passed to a person"}[file.requirements.fail]
     yield Prose(f"Requests to which the judge gives no value are {fail}.")
     missing = "refused" if file.refuse_unmeasured else "decided, and each answer says what was not measured"
     yield Prose(f"Requests of a kind that was not measured are {missing}.")
-    if kinds and file.wanted.chosen_from == 1:
+    if kinds and file.requirements.chosen_from == 1:
         yield paragraph(
             "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: "
             "without it, the promise fails more often than stated."
@@ -345,7 +345,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     file = best.decider
     several = len(recommendation.candidates) > 1
     n, every = len(recommendation.candidates), len(recommendation.candidates) + len(recommendation.left_out)
-    harm, _ = recommendation.wanted.costs
+    harm, _ = recommendation.requirements.costs
     saved: tuple[Block, ...] = (*map(Prose, shortfalls(recommendation)), alternatives_table(recommendation))
     return Document(
         f"Which judge to deploy on {benchmark.name}",
@@ -460,13 +460,13 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
 
 
 def alternatives_table(recommendation: Recommendation) -> Table:
-    cost = estimate_of(recommendation.best.trial.cost, level=recommendation.wanted.interval_level)
+    cost = estimate_of(recommendation.best.trial.cost, level=recommendation.requirements.interval_level)
     rows: list[tuple[str, str, str]] = [(recommendation.best.name, with_interval(cost), NOTHING)]
     rows += (
         (alternative.name.capitalize(), with_interval(alternative.cost), with_interval(alternative.saved))
         for alternative in recommendation.alternatives
     )
-    cost_head = f"Cost of an item, 95 % interval{best_of(recommendation.wanted.chosen_from)}"
+    cost_head = f"Cost of an item, 95 % interval{best_of(recommendation.requirements.chosen_from)}"
     head = ("Who decides", cost_head, "The judge saves")
     return table_of("alternatives", text("Mean cost of an item on held-out {queries}, in over-refusals"), head, rows)
 
@@ -531,20 +531,20 @@ def unpromised(recommendation: Recommendation) -> Iterator[Block]:
 
 
 def judges_table(recommendation: Recommendation) -> Table:
-    wanted = recommendation.wanted
+    requirements = recommendation.requirements
     columns: Columns = {
         "Judge": "name",
-        "Cost of an item": lambda one: with_interval(estimate_of(one.trial.cost, level=wanted.interval_level)),
+        "Cost of an item": lambda one: with_interval(estimate_of(one.trial.cost, level=requirements.interval_level)),
         "Harm": "decider.measured.harm",
         "Over-refusal": "decider.measured.over_refusal",
         "Unscored": "decider.measured.unscored",
     }
     if any(candidate.decider.measured.asked.estimate for candidate in recommendation.candidates):
         columns["A person is asked"] = "decider.measured.asked"
-    if wanted.promises:
+    if requirements.promises:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
     caption = text(
-        "Held-out {queries}, 95 % intervals{best_of}; the cheapest first", best_of=best_of(wanted.chosen_from)
+        "Held-out {queries}, 95 % intervals{best_of}; the cheapest first", best_of=best_of(requirements.chosen_from)
     )
     return table_by("judges", caption, recommendation.candidates, columns)
 

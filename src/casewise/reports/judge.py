@@ -11,7 +11,6 @@ import polars as pl
 
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers, MisjudgedItem, Wordings
 from casewise.evaluate.judged_runs import Series, second_readings
-from casewise.judges.judge import refusal_notes
 from casewise.notation import number, percent, points, spoken
 from casewise.reports import charts
 from casewise.reports.actions import action_sections
@@ -59,7 +58,7 @@ from casewise.stats.estimates import ErrorSources, Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, count_of, join, paths_in_command, render, text
+from casewise.text import RefusalNote, Text, count_of, join, paths_in_command, render, text
 
 PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right", "Right on both items", None),
@@ -556,10 +555,13 @@ READ_AS = {
 """Ways of reading in words; a guard's profile stands under its own name."""
 
 
-def how_asked(series: Series) -> str:
+def asking_facts(series: Series) -> str:
     """Return the model that answered, how it was asked and reached, and how its replies were read."""
     run = series.run
-    settings, refusals = run.manifest.identity.settings, refusal_notes(run.manifest.judge_name)
+    settings, refused = (
+        run.manifest.identity.settings,
+        {note.option for note in run.notes if isinstance(note, RefusalNote)},
+    )
     model, versions = settings.get("model"), ", ".join(series.versions)
     facts = []
     if model is not None:
@@ -568,7 +570,7 @@ def how_asked(series: Series) -> str:
         facts.append(
             f"answered by {versions}{different}" if versions else f"asked {model}, which did not report a model version"
         )
-        temperature, refused = settings.get("temperature"), {name for name in refusals if refusals[name] in run.notes}
+        temperature = settings.get("temperature")
         drawn = "temperature not set" if temperature is None else f"temperature {temperature:g}"
         facts.append(f"{drawn}, which the model refused" if "temperature" in refused else drawn)
         schema = (
@@ -604,7 +606,7 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
     for series in report.runs.series:
         facts += [
             (series.name, f"{count_of(int(series.asked.sum()), 'item')}, {count_of(series.repeats, 'repeat')}"),
-            (text("How {series} was asked", series=series.name), how_asked(series)),
+            (text("How {series} was asked", series=series.name), asking_facts(series)),
         ]
     if report.reference_scores.subject.contexts_recur and report.options.cluster is None:
         yield paragraph(

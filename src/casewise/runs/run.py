@@ -57,6 +57,21 @@ class CallEstimate:
     cost_usd: float | None
     cost_at_most_usd: float | None
 
+    def plus(self, other: CallEstimate) -> CallEstimate:
+        """Return the estimate of both together. A cost is None if it is unknown for either."""
+        return CallEstimate(
+            n_calls=self.n_calls + other.n_calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=sum_if_known(self.cost_usd, other.cost_usd),
+            cost_at_most_usd=sum_if_known(self.cost_at_most_usd, other.cost_at_most_usd),
+        )
+
+
+def sum_if_known(first: float | None, second: float | None) -> float | None:
+    """Return the sum of two numbers; None if either is unknown."""
+    return None if first is None or second is None else first + second
+
 
 def estimate_calls(
     asker: Asker[A], plan: Asks[A], *, takes_call: Callable[[A], bool] = lambda _ask: True

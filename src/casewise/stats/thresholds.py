@@ -257,7 +257,7 @@ def kept_threshold(
     return KeptPromise(promise, float(curve.thresholds[place]), float(curve.loss[place]), curve.n_queries)
 
 
-# Thresholds for a wanted trade-off, and the cost of decisions with them on held-out queries.
+# Thresholds that meet the requirements, and the cost of decisions with them on held-out queries.
 
 
 Codes = NDArray[np.intp]
@@ -383,12 +383,12 @@ ERRORS: dict[PromiseKind, tuple[Decision, ...]] = {
 
 def fit_thresholds(
     evidence: Evidence,
-    wanted: Requirements,
+    requirements: Requirements,
     *,
     calibrator: Calibrator | None = None,
     n_as: dict[PromiseKind, int] | None = None,
 ) -> FittedThresholds:
-    """Return the thresholds that meet the requirements `wanted` on these items.
+    """Return the thresholds that meet the requirements on these items.
 
     Where asking has a cost, by Chow's rule: ask where answering and refusing both cost more in expectation.
 
@@ -406,23 +406,23 @@ def fit_thresholds(
         kept_threshold(
             evidence,
             promise,
-            unscored_errs=wanted.fail in ERRORS[promise.kind],
+            unscored_errs=requirements.fail in ERRORS[promise.kind],
             n_as=(n_as or {}).get(promise.kind),
         )
-        for promise in wanted.promises
+        for promise in requirements.promises
     )
     by_kind = {promise.promise.kind: promise.threshold for promise in promised}
     low, high = by_kind.get("harm", -np.inf), by_kind.get("over_refusal", np.inf)
     if (most := by_kind.get("needless_ask")) is not None:
         if low > most:
             raise StatisticsError(
-                f"{' and '.join(promise.in_words for promise in wanted.promises)} cannot both be promised: the judge's values do "
+                f"{' and '.join(promise.in_words for promise in requirements.promises)} cannot both be promised: the judge's values do "
                 "not tell these items apart well enough. Allow more of the one or of the other"
             )
         answers = low if "harm" in by_kind else most
         return FittedThresholds(answers, min(by_kind.get("over_refusal", -np.inf), answers), promised)
-    harm, question = wanted.costs
-    if wanted.ask_cost is not None and wanted.ratio is not None and calibrator is not None:
+    harm, question = requirements.costs
+    if requirements.ask_cost is not None and requirements.ratio is not None and calibrator is not None:
         distinct, first = np.unique(values, return_index=True)
         safe, even = calibrator(values)[first], harm / (1 + harm)
         answers, refuses = (
@@ -432,7 +432,7 @@ def fit_thresholds(
         return FittedThresholds(answers, refuses)
     if low > high:
         return FittedThresholds(low, high, promised)
-    if wanted.ratio is None and len(promised) == 1:
+    if requirements.ratio is None and len(promised) == 1:
         cut = promised[0].threshold
     else:
         cut = cheapest_threshold(values, evidence.weight[valued], harm, within=(low, high))
@@ -440,7 +440,7 @@ def fit_thresholds(
 
 
 def held_out(
-    evidence: Evidence, wanted: Requirements, *, method: str, seed: int = 0
+    evidence: Evidence, requirements: Requirements, *, method: str, seed: int = 0
 ) -> tuple[Codes, tuple[FittedThresholds, ...]]:
     """Return the decision on each item by thresholds fitted on other queries (ten folds), and the thresholds of each fold.
 
@@ -448,20 +448,22 @@ def held_out(
     queries. Where a fold keeps no promise, it refuses or asks.
     """
     folds = Folds.from_groups(evidence.cluster, n=min(N_FOLDS, len(np.unique(evidence.cluster))), seed=seed)
-    n_as: dict[PromiseKind, int] = {promise.kind: evidence.queries(promise.kind) for promise in wanted.promises}
-    decisions = np.full(len(evidence.value), DECISIONS.index(wanted.fail), dtype=np.intp)
+    n_as: dict[PromiseKind, int] = {promise.kind: evidence.queries(promise.kind) for promise in requirements.promises}
+    decisions = np.full(len(evidence.value), DECISIONS.index(requirements.fail), dtype=np.intp)
     by_fold = []
     for fold in range(folds.n):
         inside = folds.of_row == fold
         learning = evidence.where(~inside)
         valued = ~np.isnan(learning.value)
         try:
-            calibrator = METHODS[method](learning.value[valued], learning.weight[valued]) if wanted.ask_cost else None
-            fitted = fit_thresholds(learning, wanted, calibrator=calibrator, n_as=n_as)
+            calibrator = (
+                METHODS[method](learning.value[valued], learning.weight[valued]) if requirements.ask_cost else None
+            )
+            fitted = fit_thresholds(learning, requirements, calibrator=calibrator, n_as=n_as)
         except StatisticsError:
-            asks = wanted.max_over_refusal is not None or wanted.max_needless_ask is not None
+            asks = requirements.max_over_refusal is not None or requirements.max_needless_ask is not None
             fitted = FittedThresholds(np.inf, -np.inf if asks else np.inf)
-        decisions[inside] = fitted.decide(evidence.value[inside], fail=wanted.fail)
+        decisions[inside] = fitted.decide(evidence.value[inside], fail=requirements.fail)
         by_fold.append(fitted)
     return decisions, tuple(by_fold)
 
@@ -506,23 +508,23 @@ def measure_decisions(
     evidence: Evidence,
     decisions: Codes,
     *,
-    wanted: Requirements,
+    requirements: Requirements,
     threshold_variances: Mapping[str, float] | None = None,
 ) -> Measurement:
     """Return rates and the cost of `decisions` on these items.
 
     `threshold_variances`: by name, the variance of each number from thresholds (`Trial.threshold_variances`).
     """
-    level, numbers = wanted.interval_level, rates(evidence, decisions, wanted=wanted)
+    level, numbers = requirements.interval_level, rates(evidence, decisions, requirements=requirements)
     estimates = {
         name: estimate_of(replace(number, threshold_variance=(threshold_variances or {}).get(name, 0.0)), level=level)
         for name, number in numbers.items()
     }
     cost = estimates.pop("cost")
-    return Measurement(**estimates, cost=cost if wanted.ratio is not None else None)
+    return Measurement(**estimates, cost=cost if requirements.ratio is not None else None)
 
 
-def rates(evidence: Evidence, decisions: Codes, *, wanted: Requirements) -> dict[str, Measured]:
+def rates(evidence: Evidence, decisions: Codes, *, requirements: Requirements) -> dict[str, Measured]:
     r"""Return each share of `SHARES`, and the mean cost of an item in over-refusals,
 
     .. math:: \frac{1}{n} \sum_i w_i r_i + c\,(1 - w_i)\,a_i + d\,q_i,
@@ -532,7 +534,7 @@ def rates(evidence: Evidence, decisions: Codes, *, wanted: Requirements) -> dict
     """
     refuse, ask, answer = (decisions == code for code in range(len(DECISIONS)))
     safe, unsafe = evidence.weight, 1 - evidence.weight
-    harm, question = wanted.costs
+    harm, question = requirements.costs
     terms = {
         "items": np.ones(len(safe)),
         "safe": safe,
@@ -556,7 +558,7 @@ class Trial(ShortRepr):
     """One judge with thresholds, and its decisions on held-out queries."""
 
     evidence: Evidence
-    wanted: Requirements
+    requirements: Requirements
     """The goal of the thresholds: without promises where these queries cannot carry them."""
     fitted: FittedThresholds
     decisions: Codes
@@ -570,7 +572,7 @@ class Trial(ShortRepr):
     def from_evidence(
         cls,
         evidence: Evidence,
-        wanted: Requirements,
+        requirements: Requirements,
         *,
         calibrator: Calibrator | None = None,
         method: str,
@@ -582,18 +584,18 @@ class Trial(ShortRepr):
         """
         broken = None
         try:
-            fitted = fit_thresholds(evidence, wanted, calibrator=calibrator)
+            fitted = fit_thresholds(evidence, requirements, calibrator=calibrator)
         except StatisticsError as error:
-            if not wanted.promises:
+            if not requirements.promises:
                 raise
-            wanted, broken = wanted.without_promises, error.words
-            fitted = fit_thresholds(evidence, wanted, calibrator=calibrator)
-        return cls(evidence, wanted, fitted, *held_out(evidence, wanted, method=method, seed=seed), broken)
+            requirements, broken = requirements.without_promises, error.words
+            fitted = fit_thresholds(evidence, requirements, calibrator=calibrator)
+        return cls(evidence, requirements, fitted, *held_out(evidence, requirements, method=method, seed=seed), broken)
 
     @cached_property
     def cost(self) -> Measured:
         """Mean cost of an item, held out."""
-        return rates(self.evidence, self.decisions, wanted=self.wanted)["cost"]
+        return rates(self.evidence, self.decisions, requirements=self.requirements)["cost"]
 
     @property
     def threshold_variances(self) -> dict[str, float]:
@@ -605,8 +607,10 @@ class Trial(ShortRepr):
         """
 
         def numbers(fitted: FittedThresholds) -> FloatArray:
-            decisions = fitted.decide(self.evidence.value, fail=self.wanted.fail)
-            return np.array([number.value for number in rates(self.evidence, decisions, wanted=self.wanted).values()])
+            decisions = fitted.decide(self.evidence.value, fail=self.requirements.fail)
+            return np.array(
+                [number.value for number in rates(self.evidence, decisions, requirements=self.requirements).values()]
+            )
 
         squares = (np.array([numbers(fold) for fold in self.by_fold]) - numbers(self.fitted)) ** 2
         defined = ~np.isnan(squares)
@@ -617,7 +621,7 @@ class Trial(ShortRepr):
     def measured(self) -> Measurement:
         """Rates and the cost of its decisions on held-out queries."""
         return measure_decisions(
-            self.evidence, self.decisions, wanted=self.wanted, threshold_variances=self.threshold_variances
+            self.evidence, self.decisions, requirements=self.requirements, threshold_variances=self.threshold_variances
         )
 
 

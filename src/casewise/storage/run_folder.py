@@ -37,6 +37,7 @@ from casewise.storage.files import (
     record,
     write_text,
 )
+from casewise.text import RefusalNote
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,11 @@ class RunFolder(Generic[M, R]):
         """Add the judge's notes for readers to those of earlier sessions."""
         earlier = run_notes(self.path)
         if fresh := [note for note in dict.fromkeys(notes) if note not in earlier]:
-            write_text(self.path / NOTES, json.dumps([*earlier, *fresh], ensure_ascii=False, indent=1) + "\n")
+            entries = [
+                {"refused": note.option, "text": note} if isinstance(note, RefusalNote) else note
+                for note in (*earlier, *fresh)
+            ]
+            write_text(self.path / NOTES, json.dumps(entries, ensure_ascii=False, indent=1) + "\n")
 
     def note_session(self, session: Session) -> None:
         """Record how this stretch of work was done."""
@@ -368,6 +373,13 @@ def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
     return read_manifest_file(path / RUN, kind.manifest, newest=kind.newest)
 
 
+class RefusalEntry(Record):
+    """A `RefusalNote` in `notes.json`. Other notes are texts there."""
+
+    refused: str
+    text: str
+
+
 def run_notes(path: Path) -> tuple[str, ...]:
     """Return the notes that the judge of the run in the folder `path` gave for its readers.
 
@@ -377,9 +389,12 @@ def run_notes(path: Path) -> tuple[str, ...]:
     if not file.is_file():
         return ()
     try:
-        return TypeAdapter(tuple[str, ...]).validate_json(read_text(file))
+        entries = TypeAdapter(tuple[str | RefusalEntry, ...]).validate_json(read_text(file))
     except ValidationError as error:
-        raise DataError(file, None, "is not a list of texts; judge again into another folder") from error
+        raise DataError(file, None, "is not a list of notes; judge again into another folder") from error
+    return tuple(
+        entry if isinstance(entry, str) else RefusalNote(entry.text, option=entry.refused) for entry in entries
+    )
 
 
 def way_of_asking(elicitation: str, arm: str) -> str:

@@ -140,7 +140,7 @@ def next_page(study: LiveRound, annotator_id: str) -> DisplayedPage | None:
         return None
     progress, shown = Progress.from_counts({state: getattr(row, state) for state in PROGRESS_STATES}), row.shown
     if row.check_name is not None:
-        text = next(check.text for check in study.wording.checks if check.name == row.check_name)
+        text = next(check.text for check in study.round.wording.checks if check.name == row.check_name)
         shown = {"query": text, "context": situation_of_check(study, annotator_id)}
     return DisplayedPage.from_item(shown, progress, position=row.position, step=row.step)
 
@@ -167,7 +167,7 @@ def situation_of_check(study: LiveRound, annotator_id: str) -> dict[str, Any]:
     neutral = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
 
     def words(name: str) -> str:
-        return study.translator(CHECK_SITUATION.get(name, neutral))
+        return study.round.translator(CHECK_SITUATION.get(name, neutral))
 
     return {
         group: {name: words(name) for name in texts} if isinstance(texts, dict) else words(group)
@@ -256,7 +256,7 @@ def undo(study: LiveRound, annotator_id: str) -> bool:
 
 def answers_of(study: LiveRound, annotator_id: str) -> list[AnsweredPage]:
     """Return an annotator's answers and skipped checks, in order, as the quality rules take them."""
-    expected = {check.name: check.expected for check in study.wording.checks}
+    expected = {check.name: check.expected for check in study.round.wording.checks}
     query = (
         select(PAGES, ITEMS.c.shown)
         .outerjoin(ITEMS, ITEM_OF_PAGE)

@@ -55,9 +55,9 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
     `study.json` (the design as it ran, what was frozen, every departure of `design` from it, and the counts). Raises
     StudyError: the benchmark is not the one that was rated; ConfigurationError: there is something at `folder` already. Where anything fails, nothing is left at `folder`.
     """
-    if benchmark is not None and benchmark.digest != study.benchmark["digest"]:
+    if benchmark is not None and benchmark.digest != study.round.benchmark["digest"]:
         raise StudyError(
-            f"the benchmark has the digest {benchmark.digest}, but {study.benchmark['digest']} was rated; "
+            f"the benchmark has the digest {benchmark.digest}, but {study.round.benchmark['digest']} was rated; "
             "give the folder that the study was opened with"
         )
     rated = list(
@@ -127,13 +127,13 @@ def with_ratings(study: LiveRound, benchmark: Benchmark, ratings: list[Rating]) 
     rated = benchmark.restricted_to(item for item in benchmark.items if item.id in shown)
     queries = {item.query_id for item in items}
     order = {item.id: place for place, item in enumerate(items)}
-    synthetic = "rated by a rehearsal's simulated people, not by people" if study.phase == "rehearsal" else None
+    synthetic = "rated by a rehearsal's simulated people, not by people" if study.round.phase == "rehearsal" else None
     return replace(
         rated,
         about=About(
-            name=study.name,
-            version=study.version,
-            description=f"Ratings of the study {study.name} {study.version} ({study.phase}) on {benchmark.name}.",
+            name=study.round.name,
+            version=study.round.version,
+            description=f"Ratings of the study {study.round.name} {study.round.version} ({study.round.phase}) on {benchmark.name}.",
             licence=benchmark.about.licence,
             terms=benchmark.about.terms,
             gated=benchmark.about.gated,
@@ -188,14 +188,14 @@ def annotator_lines(study: LiveRound) -> list[dict[str, Any]]:
 
 
 def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str, Any]:
-    frozen = Frozen.from_json(study.frozen, source="the database") if study.frozen else None
+    frozen = Frozen.from_json(study.round.frozen, source="the database") if study.round.frozen else None
     return {
-        "name": study.name,
-        "version": study.version,
-        "phase": study.phase,
-        "benchmark": study.benchmark,
+        "name": study.round.name,
+        "version": study.round.version,
+        "phase": study.round.phase,
+        "benchmark": study.round.benchmark,
         "design": without_codes(study.design),
-        "frozen": study.frozen,
+        "frozen": study.round.frozen,
         "departures": departures_of_round(study, design, frozen) if frozen else None,
         "amendments": [
             *({"why": amendment["why"], "changes": amendment["changes"]} for _, amendment in amendments(study)),
@@ -247,7 +247,7 @@ def departures_of_round(study: LiveRound, design: Design, frozen: Frozen) -> lis
     """Return the departures from what was frozen, of the round as it ran or of the analysis in `design`."""
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
     designs, items = (study.design, study.design.model_copy(update=analysis)), shown_items(study)
-    policies = [policy_of(each, study.wording, items) for each in designs]
+    policies = [policy_of(each, study.round.wording, items) for each in designs]
     return list(dict.fromkeys(str(departure) for policy in policies for departure in departures(policy, frozen)))
 
 

@@ -110,7 +110,7 @@ class Monitor:
 def monitor(study: LiveRound) -> Monitor:
     """Return how the round goes; changes nothing."""
     counts, going = overview(study), round_state(study) != "closed"
-    since = max(study.now - PACE_PERIOD, study.created_at)
+    since = max(study.now - PACE_PERIOD, study.round.created_at)
     hours = max((study.now - since).total_seconds() / 3600, 1 / 60)
     valid = (PAGES.c.study_id == study.id, PAGES.c.state == "rated", PAGES.c.kind == "item")
     pace = study.count(*valid, PAGES.c.answered_at > since) / hours

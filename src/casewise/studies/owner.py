@@ -321,7 +321,7 @@ Votes = dict[str, Counter[Verdict]]
 
 def all_answers(study: LiveRound) -> tuple[defaultdict[str, list[AnsweredPage]], Votes]:
     """Return answers by annotator, and votes by item."""
-    expected = {check.name: check.expected for check in study.wording.checks}
+    expected = {check.name: check.expected for check in study.round.wording.checks}
     answers: defaultdict[str, list[AnsweredPage]] = defaultdict(list)
     votes: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
     columns = ("annotator_id", "item_id", "check_name", "verdict", "seconds", "scripted")
@@ -405,12 +405,14 @@ def forget(
     is on the disk in the list of `erasures` before anything else is done. Raises StudyError: no person of that id is in this
     round; ConfigurationError: the list cannot be written.
     """
-    fingerprint = vault.fingerprint(study.name, stored_id(annotator_id, study.design.recruiter))
+    fingerprint = vault.fingerprint(study.round.name, stored_id(annotator_id, study.design.recruiter))
     named = (ANNOTATORS.c.id == annotator_id) | (ANNOTATORS.c.fingerprint == fingerprint)
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id, named)
     row = study.execute(query.with_for_update(key_share=True)).first()
     if row is None:
-        raise StudyError(f"no person in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
+        raise StudyError(
+            f"no person in {study.round.name} {study.round.version} ({study.round.phase}) has the id {annotator_id!r}"
+        )
     ratings: Ratings = "withdrawn" if study.now.date() <= study.design.privacy.withdraw_until else "kept"
     if erasures is None:  # a database of a test or a rehearsal, which is never restored
         erasure = Erasure(0, study.id, row.id, study.now.isoformat(), ratings)
@@ -526,7 +528,7 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
         )
     if {item.item_id: item.shown for item in plan.material.items} != {item.item_id: item.shown for item in items}:
         raise StudyError("the items differ from those being rated; undo the change, or set a new `version`")
-    if plan.wording != study.wording:
+    if plan.wording != study.round.wording:
         raise StudyError("the texts differ from those that people agreed to; undo the change, or set a new `version`")
     if after <= before:
         raise StudyError(f"ratings.per_item can only be raised: {before} were promised, and study.toml has {after}")

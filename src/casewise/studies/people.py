@@ -119,13 +119,13 @@ def unanswered(quiz: Sequence[Question], chosen: Sequence[int | None]) -> tuple[
 
 def answer_quiz(study: LiveRound, annotator_id: str, chosen: Sequence[int | None]) -> QuizResult:
     """Count an attempt: on to the rating, another attempt, or screened out. An incomplete form counts for nothing."""
-    if unanswered(study.wording.quiz, chosen):
+    if unanswered(study.round.wording.quiz, chosen):
         return "again"
     row = study.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)).one()
     if row.stage != "quiz":
         return "passed" if row.stage == "rating" else "again"
     attempts = row.quiz_attempts + 1
-    right = [question.right for question in study.wording.quiz]
+    right = [question.right for question in study.round.wording.quiz]
     pairs = zip(chosen, right, strict=True)
     missed = [place for place, (answer, expected) in enumerate(pairs) if answer != expected]
     study.set_annotator(annotator_id, quiz_attempts=attempts)
@@ -288,7 +288,7 @@ def waiting_people(study: LiveRound) -> int:
 def has_taken_part(study: LiveRound, fingerprint: str) -> bool:
     """Return whether this person took part in another round of the study, and is to be kept out."""
     table = FINGERPRINTS
-    own_entry = (table.c.study_name == exclusion_scope(study), table.c.fingerprint == fingerprint)
+    own_entry = (table.c.study_name == exclusion_scope(study.round), table.c.fingerprint == fingerprint)
     return bool(study.count(*own_entry, table.c.expires_on >= study.now.date(), table.c.study_id != study.id))
 
 
@@ -302,14 +302,14 @@ def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator 
 
     None when the person took part in another round of this study.
     """
-    fingerprint = vault.fingerprint(study.name, person.person)
+    fingerprint = vault.fingerprint(study.round.name, person.person)
     returner = find_returner(study, fingerprint)
     if returner is not None or has_taken_part(study, fingerprint):
         return returner
     annotator_id, (sealed, wrapped) = f"a{secrets.token_hex(12)}", vault.seal(person)
     identity = {"study_id": study.id, "fingerprint": fingerprint}
     begun = {"stage": "tutorial", "step": 0, "quiz_attempts": 0, "lapsed": False}
-    excluded = {"study_name": exclusion_scope(study), "expires_on": study.design.privacy.exclude_until}
+    excluded = {"study_name": exclusion_scope(study.round), "expires_on": study.design.privacy.exclude_until}
     expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
     try:
         with study.connection.begin_nested():

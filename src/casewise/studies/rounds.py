@@ -180,7 +180,7 @@ class Round:
 
     def at(self, connection: Connection, now: datetime | None = None) -> LiveRound:
         """Bind the round to a transaction and a time; by default the time is now."""
-        return LiveRound(**vars(self) | {"connection": connection, "now": now or datetime.now(UTC)})
+        return LiveRound(self, connection, now or datetime.now(UTC))
 
     @contextmanager
     def read(self, database: Database, now: datetime | None = None) -> Iterator[LiveRound]:
@@ -200,11 +200,22 @@ ROUND = TypeAdapter(Round)
 
 
 @dataclass(frozen=True)
-class LiveRound(Round):
+class LiveRound:
     """A round in one transaction, at one time. What is read or written goes through its connection."""
 
+    round: Round
     connection: Connection
     now: datetime
+
+    @property
+    def id(self) -> str:
+        """The round's id."""
+        return self.round.id
+
+    @property
+    def design(self) -> Design:
+        """The round's design."""
+        return self.round.design
 
     def execute(self, statement: Executable, values: Any = None) -> CursorResult[*tuple[Any, ...]]:
         """Run a statement in the transaction."""

@@ -26,7 +26,7 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     """Give an annotator a condition and a batch, once; returns the number of items, 0 when no slot is open."""
     lock_round(study)
     lapse_expired(study)
-    rng = annotator_generator(study, annotator_id)
+    rng = annotator_generator(study.round, annotator_id)
     free = study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)])
     for closed in closed_conditions(study):
         del free[closed]
@@ -41,7 +41,7 @@ def assign(study: LiveRound, annotator_id: str) -> int:
         return 0
     study.set_annotator(annotator_id, stage="rating", lapsed=False, lease_until=lease_end(study))
     query_of = {item.item_id: item.query_id for item in open_items}
-    checks = [study.wording.checks[index].name for index in rng.permutation(len(study.wording.checks))]
+    checks = [study.round.wording.checks[index].name for index in rng.permutation(len(study.round.wording.checks))]
     drawn = checks[: study.design.attention.checks_per_batch]
     rows = [
         {

@@ -61,9 +61,10 @@ PATIENCE_S = 180.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class RehearsalPlan(RehearsalOptions):
+class RehearsalPlan:
     """The people who come to a rehearsal of a round, and their behaviour."""
 
+    options: RehearsalOptions
     url: str
     """The round's address: `http://HOST/study/ID`."""
     skip: float = 0.01
@@ -127,12 +128,12 @@ class Crowd:
     """The answers of simulated people, by the crossed logit model of `casewise.stats.ratings` on the round's real items."""
 
     def __init__(self, material: Material, wording: StudyWording, *, plan: RehearsalPlan, people: int) -> None:
-        self.rng = np.random.default_rng(plan.seed)
+        self.rng = np.random.default_rng(plan.options.seed)
         conditions = sorted({item.condition for item in material.items})
         queries = {query: index for index, query in enumerate(sorted({item.query_id for item in material.items}))}
         names = ((name, name.split("_")[0]) for name in conditions)
         rates = tuple(TYPICAL_SAFE_RATE.get(kind, TYPICAL_SAFE_RATE.get(name, 0.5)) for name, kind in names)
-        model = CrowdModel(careless=plan.careless, drop_out=plan.dropout)
+        model = CrowdModel(careless=plan.options.careless, drop_out=plan.options.dropout)
         logits = draw_item_logits(model, CrowdDesign(safe_rates=rates, queries=len(queries)), rng=self.rng)
         place = {name: index for index, name in enumerate(conditions)}
         self.logits = {
@@ -142,7 +143,7 @@ class Crowd:
         self.right = [question.right for question in wording.quiz]
         self.annotators = draw_annotators(model, people, rng=self.rng)
         self.kinds = self.annotators.kinds()
-        self.leaves = self.rng.random(people) < plan.dropout
+        self.leaves = self.rng.random(people) < plan.options.dropout
 
     def decide(self, person: int, text: str, context: tuple[str, ...], *, asks: bool = False) -> str:
         """Return the button that `person` presses on a page, which offers to be asked first where `asks` says so."""
@@ -196,7 +197,7 @@ async def rehearse(
     `arrival` gives the URL parameters with which person number n arrives; `result` is that of the people before.
     """
     result = result or RehearsalResult()
-    numbers = iter(range(result.people, result.people + plan.annotators))
+    numbers = iter(range(result.people, result.people + plan.options.annotators))
     start = time.perf_counter()
 
     async def worker() -> None:
@@ -208,7 +209,7 @@ async def rehearse(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(plan.at_once):
+            for _ in range(plan.options.at_once):
                 group.create_task(worker())
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
@@ -336,19 +337,21 @@ def arrivals(study: Round, *, invitation_key: bytes) -> Callable[[int], Mapping[
 async def rehearse_to_the_end(
     database: Database, study: Round, plan: RehearsalPlan, crowd: Crowd, *, arrival: Callable[[int], Mapping[str, str]]
 ) -> Rehearsal:
-    """Send people in waves: `plan.annotators` first, then as many as the re-opened slots need, until no slot is open.
+    """Send people in waves: `plan.options.annotators` first, then as many as the re-opened slots need, until no slot is open.
 
     Those who left in the middle hold their slots until the lease runs out. Between two waves no person is on the
     pages, so every lease is then taken as ended.
     """
     result = await rehearse(plan, crowd, arrival=arrival)
-    for _ in range(MOST_WAVES if plan.until_full else 0):
+    for _ in range(MOST_WAVES if plan.options.until_full else 0):
         counts = await asyncio.to_thread(overview_after_leases, database, study)
         missing = counts.promised - counts.valid
         needed = min(ceil(missing / study.design.ratings.per_annotator * 1.3) + 1, len(crowd.kinds) - result.people)
         if missing == 0 or needed <= 0:
             break
-        await rehearse(replace(plan, annotators=needed), crowd, arrival=arrival, result=result)
+        await rehearse(
+            replace(plan, options=replace(plan.options, annotators=needed)), crowd, arrival=arrival, result=result
+        )
     return Rehearsal(await asyncio.to_thread(overview_after_leases, database, study), result)
 
 
@@ -383,7 +386,7 @@ def rehearse_study(
     with server(url, database) as settings, databases.open(settings.database) as store:
         with store.write() as connection:
             opened = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
-        people = RehearsalPlan(**vars(options), url=f"{settings.site_url}/study/{opened.id}")
+        people = RehearsalPlan(options=options, url=f"{settings.site_url}/study/{opened.id}")
         needed = len(plan.material.items) * plan.design.ratings.per_item // plan.design.ratings.per_annotator + 1
         crowd = Crowd(plan.material, plan.wording, plan=people, people=SPARE * max(options.annotators, needed))
         key = derived_key(settings.secret_key, f"invitations {opened.id}")

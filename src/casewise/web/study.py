@@ -145,7 +145,7 @@ def visitor_id(request: Request, study: Round) -> str | None:
 
 def visitor(request: Request, study: LiveRound) -> Annotator | None:
     """Return the annotator who continues in this browser, or None."""
-    annotator_id = visitor_id(request, study)
+    annotator_id = visitor_id(request, study.round)
     return None if annotator_id is None else annotator(study, annotator_id)
 
 
@@ -195,7 +195,7 @@ def check_limit(request: Request, study: LiveRound, *, annotator_id: str | None)
     Arrivals are counted under a keyed hash of the address that changes every day; the address itself is not kept.
     Rehearsals come from one address and are not limited.
     """
-    if study.phase in {"rehearsal", "preview"}:
+    if study.round.phase in {"rehearsal", "preview"}:
         return
     host = request.client.host if request.client else "unknown"
     hashed = request.app.state.signing.mac(f"{host}\0{study.now:%Y-%m-%d}", use="limit:arrival")
@@ -262,9 +262,9 @@ def annotator_at(request: Request, study: LiveRound, *stages: Stage) -> Annotato
     """
     annotator = visitor(request, study)
     if annotator is None:
-        raise Redirection(study_path(study))
+        raise Redirection(study_path(study.round))
     if stages and annotator.stage not in stages:
-        raise Redirection(study_path(study, STAGE_PAGES[annotator.stage]))
+        raise Redirection(study_path(study.round, STAGE_PAGES[annotator.stage]))
     return annotator
 
 
@@ -278,7 +278,7 @@ def make_step(request: Request, study: LiveRound, form: Mapping[str, str], *stag
     token = StepToken.read(request, annotator.id, form)
     if token is None or not take_step(study, annotator.id, token.step):
         page = back if back and annotator.stage == "rating" else STAGE_PAGES[annotator.stage]
-        raise Redirection(study_path(study, page))
+        raise Redirection(study_path(study.round, page))
     return annotator
 
 
@@ -405,8 +405,8 @@ def halted_page(request: Request, study: LiveRound, stage: Stage) -> Response | 
     if annotator.stage != stage or (state := halt(study, annotator)) == "open":
         return None
     if state == "paused":
-        return show(request, study, "closed", why="paused", finish=Finish())
-    return redirect(study_path(study, "end"))
+        return show(request, study.round, "closed", why="paused", finish=Finish())
+    return redirect(study_path(study.round, "end"))
 
 
 @arrival_router.get("/quiz")
@@ -690,7 +690,7 @@ def way_to_recruiter(request: Request, study: LiveRound, annotator: Annotator) -
     if outcome in {"withdrawn", "returned"}:
         return Finish()
     person = person_of(study, annotator.id, vault=vault_of(request))
-    return recruiter_of(request, study).finish(ENDINGS[outcome].code, person)
+    return recruiter_of(request, study.round).finish(ENDINGS[outcome].code, person)
 
 
 @rating_router.get("/end")

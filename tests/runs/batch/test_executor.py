@@ -205,7 +205,7 @@ def test_list_prices_are_less_by_the_discount():
         return (
             api.plan_run("demo", "openai/gpt-4o-mini", options=api.RunOptions(live=live, batch=batch))
             .estimate()
-            .cost_usd
+            .calls.cost_usd
         )
 
     assert cost(QUICK) == pytest.approx(cost(None) / 2)

@@ -38,6 +38,7 @@ from casewise.storage.run_folder import (
     run_notes,
     way_of_asking,
 )
+from casewise.text import RefusalNote
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -189,9 +190,12 @@ def test_notes_of_a_judge_are_kept_once_in_their_order(run):
         assert not (run / NOTES).exists()
         folder.keep_notes(["b", "a", "b"])
         folder.keep_notes(["a", "\u00e9"])
-    assert run_notes(run) == ("b", "a", "\u00e9")
+        folder.keep_notes([RefusalNote("m takes no temperature", option="temperature"), "b"])
+        folder.keep_notes(["c"])
+    assert run_notes(run) == ("b", "a", "\u00e9", "m takes no temperature", "c")
+    assert [note.option for note in run_notes(run) if isinstance(note, RefusalNote)] == ["temperature"]
     (run / NOTES).write_text("{}")
-    with pytest.raises(DataError, match=f"{NOTES}: is not a list of texts"):
+    with pytest.raises(DataError, match=f"{NOTES}: is not a list of notes"):
         run_notes(run)
 
 
