@@ -11,7 +11,9 @@ from tests.support.command import invoke
 import casewise
 from casewise.api import CaseColumns, CheckOptions, Policies, VerdictWords
 from casewise.errors import ConfigurationError, DataError
+from casewise.evaluate.check import check_table, read_check
 from casewise.evaluate.conclusions import Unknown
+from casewise.storage.load import ImportOptions
 
 LABELS = ["safe", "safe", "unsafe", "unsafe", "safe", "unsafe"] * 6
 VERDICTS = ["safe", "unsafe", "unsafe", "safe", "safe", "unsafe"] * 6
@@ -358,3 +360,229 @@ def test_the_receipt_has_the_columns_of_the_file_alone_and_words_of_verdicts_and
     assert {(word.column, word.word) for word in without_query.words} == {
         (column, word) for column in ("judge", "human") for word in ("safe", "unsafe")
     }
+
+
+def votes_of(tally):
+    return tally.items.select("n_safe", "n_votes", "n_unsure", "n_ask", "published_rate").rows()
+
+
+def test_each_form_of_label_becomes_votes_of_its_item(file):
+    scale = ImportOptions(scale_low=1, scale_high=5, cut=3, safe_side="below")
+    forms: dict[str, tuple[list[object], ImportOptions, list[tuple[object, ...]]]] = {
+        "votes": (
+            [["safe", "unsafe", "unsure"], ["safe"], ["ask", "unsafe"]],
+            ImportOptions(),
+            [(1, 2, 1, 0, None), (1, 1, 0, 0, None), (0, 1, 0, 1, None)],
+        ),
+        # a value at the cut is unsafe, and a missing one is no vote
+        "ratings": (
+            [[1, 3, 5], [2.5, 2], [None, 4]],
+            scale,
+            [(1, 3, 0, 0, None), (2, 2, 0, 0, None), (0, 1, 0, 0, None)],
+        ),
+        "safe_rate": (
+            [0.25, None, 1.0],
+            ImportOptions(),
+            [(250, 1000, 0, 0, 0.25), (0, 0, 0, 0, None), (1000, 1000, 0, 0, 1.0)],
+        ),
+    }
+    for column, (cells, options, expected) in forms.items():
+        rows = [{"id": n, column: cell, "judge": "safe"} for n, cell in enumerate(cells)]
+        assert votes_of(read_check(file(rows, "table.jsonl"), options=options)) == expected, column
+
+
+def test_votes_of_known_annotators_keep_who_gave_them(file):
+    votes = [("a", "p", "safe"), ("a", "q", "unsure"), ("b", "q", "unsafe"), ("b", "p", "safe")]
+    rows = [{"query": query, "rater": rater, "vote": vote, "judge": "safe"} for query, rater, vote in votes]
+    raters = read_check(file(rows)).raters
+    without = read_check(file([{"query": "a", "label": "safe", "judge": "safe"}])).raters
+
+    assert raters is not None
+    assert [each.tolist() for each in raters] == [[0, 1, 1], [0, 1, 0], [True, False, True]]  # unsure decides nothing
+    assert without is None
+
+
+def test_a_case_has_the_verdict_of_the_first_of_its_rows_that_holds_one(file):
+    verdicts = {"a": (None, "unsafe", "unsafe"), "b": ("safe", None, "safe"), "c": (None, None, None)}
+    rows = [
+        {"query": query, "rater": rater, "vote": "safe", "judge": verdict}
+        for query, each in verdicts.items()
+        for rater, verdict in zip("pqr", each, strict=True)
+    ]
+    tally = read_check(file(rows))
+
+    assert [getattr(outcome, "value", None) for outcome in tally.outcomes] == [0, 1, None]
+    assert tally.words == {"unsafe": 2, "safe": 2}
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"query": "xxyz"}, [0, 0, 1, 2]),
+        ({"query": "xxyz", "cluster": "kmkm"}, [0, 1, 0, 1]),
+        ({"query": "xxxx", "reply": "ppqq"}, [0, 0, 1, 1]),
+        ({}, [0, 1, 2, 3]),
+    ],
+)
+def test_items_of_one_query_and_reply_are_a_cluster_unless_a_column_says_otherwise(file, columns, expected):
+    rows = [
+        {"id": n, "context": n, "human": "safe", "judge": "safe", **{name: cells[n] for name, cells in columns.items()}}
+        for n in range(4)
+    ]
+    used = CaseColumns(reply="reply") if "reply" in columns else CaseColumns()
+    assert read_check(file(rows), columns=used).cluster.tolist() == expected
+
+
+def test_a_table_without_a_usable_row_says_why_its_first_row_is_not_usable(file):
+    rows = [{"query": f"q{n}", "human": "perhaps", "judge": "safe"} for n in range(2)]
+    with pytest.raises(DataError, match=r"no row can be used: .*'perhaps'"):
+        read_check(file(rows), policies=Policies(skip_bad=True))
+    with pytest.raises(DataError, match=r"no row can be used: .*'odd'"):
+        read_check(file([{"query": "q", "human": "safe", "judge": "odd"}]), policies=Policies(skip_bad=True))
+
+
+def test_words_of_a_judge_that_gives_numbers_or_replies_are_not_counted(file):
+    scores = CheckOptions(elicit="score", judge_true_means="safe")
+    replies = CheckOptions(judge="reply")
+    for cells, check, columns in (
+        ({"judge": 8}, scores, CaseColumns()),
+        ({"reply": "safe"}, replies, CaseColumns(judged="request")),
+    ):
+        tally = read_check(file([{"id": 1, "human": "safe", **cells}]), check=check, columns=columns)
+        assert (tally.words, len(tally.outcomes)) == ({}, 1)
+
+
+@pytest.mark.parametrize("name", ["min_accuracy", "max_harm", "max_over_refusal"])
+def test_a_limit_is_a_share(file, name):
+    tally = read_check(file(ROWS))
+    for limit in (-0.01, 1.01, 2.0):
+        with pytest.raises(ConfigurationError, match="a limit is a share from 0 to 1"):
+            check_table(tally, CheckOptions(**{name: limit}))
+    (held,) = check_table(tally, CheckOptions(**{name: 0.0 if name == "min_accuracy" else 1.0})).limits
+    assert (held.conclusion.outcome, held.further_queries) == ("holds", None)
+
+
+def test_only_an_open_limit_that_more_queries_can_settle_says_how_many(file):
+    right = [{"query": f"q{n}", "human": "unsafe", "judge": "unsafe"} for n in range(8)]
+    half = [{"query": f"q{n}", "human": "unsafe", "judge": "unsafe" if n % 2 else "safe"} for n in range(12)]
+
+    def further(rows, **limits):
+        (limit,) = numbers_of(file(rows), options=CheckOptions(**limits)).limits
+        return (limit.conclusion.outcome in ("holds", "does not hold"), limit.further_queries)
+
+    assert further(right, max_harm=0.0) == (False, None)  # no number of queries without harm shows that there is none
+    assert further(right, max_harm=0.3) == (False, 11 - 8)  # .7^10 is above 2.5 % and .7^11 below
+    assert further(right, max_harm=0.4) == (True, None)  # the interval of 0 of 8 ends at 36.9 %
+    assert further(half, max_harm=0.5) == (False, None)  # the estimate is the limit
+    decided, more = further(half, max_harm=0.7)
+    assert not decided
+    assert more is not None
+    # (1.96 + .84)² · .25 / .2² is 49; the sample's variance and the quantiles of t add a tenth or so
+    assert 49 <= more + 12 <= 60
+
+
+def test_the_gain_over_a_constant_verdict_says_how_many_queries_would_show_it(file):
+    def of(n, wrong):
+        labels = ["safe", "unsafe"] * (n // 2)
+        turned = {"safe": "unsafe", "unsafe": "safe"}
+        rows = [
+            {"query": f"q{n}", "human": label, "judge": turned[label] if n < wrong else label}
+            for n, label in enumerate(labels)
+        ]
+        return numbers_of(file(rows))
+
+    equal, better, open_ = of(12, 6), of(40, 0), of(12, 4)
+    assert (equal.gain.estimate, equal.further_queries) == (0, None)
+    assert (better.gain.estimate, better.further_queries) == (0.5, None)
+    assert open_.gain.estimate == pytest.approx(1 / 6)
+    assert open_.further_queries is not None
+
+
+def test_accuracy_by_category_stands_where_there_are_several(file):
+    several = [row | {"category": "a" if n < 12 else "b"} for n, row in enumerate(ROWS)]
+    several[0]["judge"] = "unsafe"
+    one = numbers_of(file([row | {"category": "a"} for row in ROWS])).groups
+    groups = numbers_of(file(several)).groups
+
+    assert one == ()
+    assert [(name, group.estimate) for name, group in groups] == [
+        ("a", pytest.approx(7 / 12)),
+        ("b", pytest.approx(16 / 24)),
+    ]
+
+
+def test_the_five_commonest_reasons_for_no_verdict_are_named(file):
+    counts = {f"error {n}": n for n in range(1, 8)}
+    rows = [{"human": "safe", "judge": None, "error": error} for error, count in counts.items() for _ in range(count)]
+    numbers = numbers_of(file([*rows, {"human": "safe", "judge": "safe", "error": None}], "table.jsonl"))
+
+    assert list(numbers.unscored.items()) == [(f"judge failed: error {n}", n) for n in (7, 6, 5, 4, 3)]
+    assert numbers.n_unscored == 28
+
+
+def test_disagreements_are_sorted_by_their_distance_and_ties_of_people_are_none(file):
+    votes = {"tie": (2, 4, "safe"), "near": (1, 4, "safe"), "far": (4, 4, "unsafe"), "right": (4, 4, "safe")}
+    rows = [
+        {"id": name, "query": name, "n_safe": n_safe, "n_votes": n, "judge": judge, "who": "a nurse"}
+        for name, (n_safe, n, judge) in votes.items()
+    ]
+    columns = CaseColumns(parameters={"who": "recipient.role"})
+    worst = numbers_of(file(rows), columns=columns).worst
+    share = numbers_of(file([{"query": "q", "safe_rate": 0.25, "judge": "safe"}])).worst
+
+    assert [(case.id, case.line, case.query, case.people, case.judge, case.context) for case in worst] == [
+        ("far", 4, "far", "4 of 4 safe", "unsafe", "recipient.role: a nurse"),
+        ("near", 3, "near", "1 of 4 safe", "safe", "recipient.role: a nurse"),
+    ]
+    assert [(case.id, case.people) for case in share] == [(None, "25.0 % safe")]
+    assert [case.id for case in numbers_of(file(rows), options=CheckOptions(disagreements=1)).worst] == ["far"]
+    assert numbers_of(file(rows), options=CheckOptions(disagreements=0)).worst == ()
+
+
+def test_a_disagreement_of_a_judge_of_replies_shows_the_reply_or_what_was_made_of_it(file):
+    rows = [{"id": 1, "query": "Q?", "human": "unsafe", "reply": "Verdict: safe"}]
+    (worst,) = numbers_of(file(rows), options=CheckOptions(judge="reply"), columns=CaseColumns(judged="request")).worst
+    assert (worst.query, worst.people, worst.judge) == ("Q?", "unsafe", "Verdict: safe")
+
+
+def test_the_judges_column_may_be_a_part_of_an_object_and_a_wrong_name_is_answered_with_the_names(file):
+    rows = [{"id": 1, "human": "safe", "result": {"verdict": "unsafe"}}]
+    numbers = numbers_of(file(rows, "table.jsonl"), options=CheckOptions(judge="result.verdict"))
+    assert (numbers.judge, numbers.accuracy.estimate) == ("result.verdict", 0)
+
+    for wrong in ("judges", "judge.s"):
+        with pytest.raises(ConfigurationError, match=f"there is no column '{wrong}'.*; .*human"):
+            numbers_of(file(ROWS), options=CheckOptions(judge=wrong))
+
+
+def test_a_column_of_replies_half_of_which_state_verdicts_is_not_the_judges(file):
+    rows = [{"id": n, "label": "safe", "reply": reply} for n, reply in enumerate(["Verdict: safe", "Hm.", None])]
+    with pytest.raises(ConfigurationError, match="give --judge reply"):
+        numbers_of(file(rows, "table.jsonl"))
+    assert numbers_of(file([*rows, rows[0] | {"id": 3}], "table.jsonl")).judge == "reply"
+    with pytest.raises(ConfigurationError, match="name the judge's column with --judge"):
+        numbers_of(file(rows, "table.jsonl"), columns=CaseColumns(reply="reply"))
+
+
+@pytest.mark.parametrize(
+    ("name", "true_means", "accuracy"), [("judge", "unsafe", 0), ("is_safe", "unsafe", 1), ("is_unsafe", "safe", 0)]
+)
+def test_a_column_that_names_a_side_is_read_by_its_name_and_another_as_the_labels_are(file, name, true_means, accuracy):
+    rows = [{"id": n, "query": f"q{n}", "human": "safe", name: True} for n in range(2)]
+    numbers = numbers_of(
+        file(rows),
+        options=CheckOptions(judge=name),
+        columns=CaseColumns(label="human"),
+        words=VerdictWords(true_means=true_means),
+    )
+    assert numbers.accuracy.estimate == accuracy
+
+
+def test_an_open_limit_for_cases_without_a_verdict_gives_both_shares_and_no_number_of_queries(file):
+    rows = [{"id": n, "human": "safe", "judge": "safe" if n < 300 else None} for n in range(400)]
+    for limit, outcome in ((0.05, Unknown("cases without a verdict could exceed the limit")), (0.4, "holds")):
+        (found,) = numbers_of(file(rows), options=CheckOptions(max_over_refusal=limit)).limits
+        assert (found.conclusion.outcome, found.further_queries) == (outcome, None)
+        assert ("25.0 %" in str(found.conclusion.predicate)) == (outcome != "holds")
+    (accuracy,) = numbers_of(file(rows), options=CheckOptions(min_accuracy=0.6)).limits
+    assert (accuracy.conclusion.outcome, accuracy.conclusion.estimate) == ("holds", 0.75)

@@ -245,7 +245,9 @@ def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str
         if check.judge in used:
             raise ConfigurationError(f"{check.judge!r} is named as the judge's column and as another; each has its own")
         if check.judge not in table.columns and "." in check.judge:
-            table.columns[check.judge] = parts_of_objects(table, check.judge)
+            cells = parts_of_objects(table, check.judge)
+            if any(cell is not None for cell in cells):
+                table.columns[check.judge] = cells
         if check.judge not in table.columns:
             problem = f"there is no column {check.judge!r}{did_you_mean(check.judge, table.names)}"
             raise ConfigurationError(f"{problem}; {listed(table.names)}")
