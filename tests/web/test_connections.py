@@ -85,10 +85,10 @@ def test_an_answer_that_takes_longer_than_headers_may_is_not_cut_off(monkeypatch
 
 
 def test_after_an_answer_the_next_headers_are_waited_for_anew(monkeypatch):
-    monkeypatch.setattr(connections, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(connections, "PATIENCE_S", 1.0)
     with running() as (_, port), connected(port) as client:
         for _ in range(3):
-            time.sleep(0.8)
+            time.sleep(0.4)
             client.sendall(REQUEST)
             assert b"hello" in client.recv(4096)
 
