@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -458,7 +459,8 @@ def test_a_limit_is_a_share(file, name):
     for limit in (-0.01, 1.01, 2.0):
         with pytest.raises(ConfigurationError, match="a limit is a share from 0 to 1"):
             check_table(tally, CheckOptions(**{name: limit}))
-    (held,) = check_table(tally, CheckOptions(**{name: 0.0 if name == "min_accuracy" else 1.0})).limits
+    at_the_end: Any = {name: 0.0 if name == "min_accuracy" else 1.0}
+    (held,) = check_table(tally, CheckOptions(**at_the_end)).limits
     assert (held.conclusion.outcome, held.further_queries) == ("holds", None)
 
 
