@@ -457,8 +457,9 @@ def test_words_of_a_judge_that_gives_numbers_or_replies_are_not_counted(file):
 def test_a_limit_is_a_share(file, name):
     tally = read_check(file(ROWS))
     for limit in (-0.01, 1.01, 2.0):
+        outside: Any = {name: limit}
         with pytest.raises(ConfigurationError, match="a limit is a share from 0 to 1"):
-            check_table(tally, CheckOptions(**{name: limit}))
+            check_table(tally, CheckOptions(**outside))
     at_the_end: Any = {name: 0.0 if name == "min_accuracy" else 1.0}
     (held,) = check_table(tally, CheckOptions(**at_the_end)).limits
     assert (held.conclusion.outcome, held.further_queries) == ("holds", None)
