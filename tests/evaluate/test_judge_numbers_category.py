@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -44,3 +46,20 @@ def test_a_category_of_few_queries_is_not_tested():
     few = (category != "fraud").to_numpy() | (np.arange(len(category)) < 2 * QUERIES + 8)
 
     assert weak_category(sample.where(few), category.filter(few)) is None
+
+
+def test_items_without_a_label_count_in_no_category_and_without_any_none_is_weak():
+    sample, category = judged({"arson": 3, "fraud": 24, "theft": 4})
+    unlabelled = np.where(np.arange(len(category)) % 4 < 2, sample.weight, np.nan)  # every other query has labels
+    half = some(weak_category(replace(sample, weight=unlabelled), category))
+
+    # 12 of the first 24 items of the category are wrong and labelled, of 20 that are labelled
+    assert (half.name, half.accuracy.estimate, half.accuracy.n) == ("fraud", pytest.approx(0.4), 20)
+    assert weak_category(replace(sample, weight=np.full(len(category), np.nan)), category) is None
+
+
+def test_a_category_of_five_queries_is_tested_and_one_of_four_is_not():
+    for n, tested in ((4, 2), (5, 3)):
+        sample, category = judged({"arson": 3, "fraud": 30, "theft": 4})
+        few = (category != "theft").to_numpy() | (np.arange(len(category)) % (2 * QUERIES) < 2 * n)
+        assert some(weak_category(sample.where(few), category.filter(few))).n_categories == tested

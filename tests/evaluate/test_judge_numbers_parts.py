@@ -20,6 +20,7 @@ from casewise.evaluate.judge_numbers import (
     distances,
     is_wrong,
     metric_table,
+    notes_of,
     reported_labels,
     risks_of,
     tally,
@@ -352,3 +353,110 @@ def test_wordings_of_one_judge_are_compared_on_the_items_that_all_were_asked(run
     apart = replace(both, series=(both.series[0], replace(both.series[1], asked=~first_half)))
     assert list(wordings_of(apart, ReportOptions())) == []
     assert list(wordings_of(replace(both, series=both.series[:1]), ReportOptions())) == []
+
+
+# Which series an answer is about, and what it is compared with.
+
+
+def test_baselines_are_measured_over_the_clusters_that_intervals_are_over_and_hold_out_queries(folders, numbers):
+    by_category = JudgeNumbers.from_runs(
+        [folders["good"]], benchmark=WORLD.benchmark, options=ReportOptions(cluster="category")
+    )
+    subject, plain = by_category.reference_scores.subject, numbers.reference_scores.subject
+
+    def groups(codes):
+        return [[*dict.fromkeys(codes)].index(code) for code in codes]
+
+    by_query = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert [groups(codes) for codes in (subject.query, plain.query, plain.cluster)] == [by_query] * 3
+    assert groups(subject.cluster) == [0, 0, 1, 1, 2, 2] * 2
+    assert plain.clustered is None
+    assert plain.numbered is not None, "the queries are numbered once"
+
+
+def test_a_judge_without_some_verdicts_is_compared_and_one_without_any_is_not(tmp_path):
+    some_verdicts = World("some", ("sss", "uuu", "sss", "uuu"), {"three": ("s", "u", "s", "?"), "none": always("?", 4)})
+    numbers = JudgeNumbers.from_runs([*some_verdicts.runs(tmp_path).values()], benchmark=some_verdicts.benchmark)
+
+    assert [answer.judge for answer in numbers.answers] == ["three (binary)"]
+    (three,) = numbers.answers
+    assert (three.unscored.estimate, three.comparison.judge["accuracy"].estimate) == (0.25, 0.75)
+    assert numbers.agreement["judge"].unique().to_list() == ["three"]
+
+
+def test_labels_that_no_people_gave_compare_a_judge_with_no_person(tmp_path):
+    author = World("author", ("s", "u") * 4, {"good": ("s", "u") * 4}, labels_by="author", people="anonymous")
+    (answer,) = JudgeNumbers.from_runs([*author.runs(tmp_path).values()], benchmark=author.benchmark).answers
+
+    assert (answer.person, answer.against_others, answer.not_worse) == (None, None, None)
+    assert answer.comparison.judge["accuracy"].estimate == 1
+
+
+@pytest.mark.parametrize(
+    ("votes", "answers", "labelled", "can_disagree"),
+    [
+        (("ss", "uu"), ("s", "u"), True, True),
+        (("su", "ss"), ("s", "?"), True, False),  # the one verdict is on a tie
+        (("su", "."), ("s", "u"), True, False),
+        ((".", "."), ("s", "u"), False, False),
+        (("ss", "."), ("?", "s"), True, False),
+    ],
+)
+def test_only_an_item_with_a_verdict_and_a_label_that_is_no_tie_can_be_disagreed_on(
+    tmp_path, votes, answers, labelled, can_disagree
+):
+    world = World("few", votes, {"a": answers})
+    runs = read_runs([*world.runs(tmp_path).values()], benchmark=world.benchmark)
+    numbers: Any = SimpleNamespace(runs=runs, options=ReportOptions())
+
+    assert JudgeNumbers.labelled.func(numbers) is labelled
+    assert vars(JudgeNumbers)["can_disagree"].fget(numbers) is can_disagree
+
+
+def test_peoples_labels_of_replies_correct_the_graders_where_they_are_given(numbers, monkeypatch, tmp_path):
+    given = {}
+
+    def correct(runs, by_reply, *, policy):
+        given.update(runs=runs, by_reply=by_reply, policy=policy)
+        return iter(["corrected"])
+
+    monkeypatch.setattr("casewise.evaluate.judge_numbers.correct_rates", correct)
+    monkeypatch.setattr("casewise.evaluate.judge_numbers.read_reply_labels", lambda path: {"read": path})
+    of_people = replace(numbers, options=replace(numbers.options, grader_labels=tmp_path))
+
+    assert (numbers.corrected, given) == ((), {})
+    assert of_people.corrected == ("corrected",)
+    assert given == {"runs": numbers.runs, "by_reply": {"read": tmp_path}, "policy": VOTES}
+
+
+def test_a_reader_is_told_of_calls_at_a_provider_fitted_thresholds_and_versions(runs, monkeypatch):
+    def job(*names, unsettled):
+        return SimpleNamespace(unsettled=unsettled, intended=SimpleNamespace(names=names))
+
+    logs = {
+        "good": {"1": job("a", "b", unsettled=True), "2": job("c", unsettled=False), "3": job("d", unsettled=True)},
+        "bold": {"4": job("e", unsettled=False)},
+    }
+    monkeypatch.setattr(
+        "casewise.evaluate.judge_numbers.JobLog.read", lambda path: SimpleNamespace(jobs=logs.get(path.name, {}))
+    )
+    good, bold = series_of(runs, "good"), series_of(runs, "bold")
+    asked = replace(runs, series=(replace(good, versions=("v1", "v2")), replace(bold, versions=("v1",))))
+    scalar = replace(runs, series=(replace(good, elicitation="scalar"),))
+
+    notes = notes_of(asked, ReportOptions())
+    assert [note for note in notes if "at the provider" in note] == [
+        (
+            "good is not complete: 3 calls are still at the provider, and these numbers are over the other calls. "
+            "To collect them, repeat the command that submitted them."
+        )
+    ]
+    assert [note for note in notes if "version" in note] == [
+        "good (binary): the model's version changed within the run (v1, v2)."
+    ]
+    assert not [note for note in notes if "was asked" in note or "fitted" in note]
+    fitted = [str(note) for note in notes_of(scalar, ReportOptions(fit_thresholds=True))]
+    assert [note.split(": ", 1)[1] for note in fitted if "fitted" in note] == [
+        "verdicts by thresholds fitted on other queries, for the fewest errors there."
+    ]
+    assert not [note for note in notes_of(scalar, ReportOptions()) if "fitted" in note]
