@@ -403,18 +403,16 @@ def test_labels_that_no_people_gave_compare_a_judge_with_no_person(tmp_path):
     ],
 )
 def test_only_an_item_with_a_verdict_and_a_label_that_is_no_tie_can_be_disagreed_on(
-    tmp_path, votes, answers, labelled, can_disagree
+    numbers, tmp_path, votes, answers, labelled, can_disagree
 ):
     world = World("few", votes, {"a": answers})
-    runs = read_runs([*world.runs(tmp_path).values()], benchmark=world.benchmark)
-    numbers: Any = SimpleNamespace(runs=runs, options=ReportOptions())
+    few = replace(numbers, runs=read_runs([*world.runs(tmp_path).values()], benchmark=world.benchmark))
 
-    assert JudgeNumbers.labelled.func(numbers) is labelled
-    assert vars(JudgeNumbers)["can_disagree"].fget(numbers) is can_disagree
+    assert (few.labelled, few.can_disagree) == (labelled, can_disagree)
 
 
 def test_peoples_labels_of_replies_correct_the_graders_where_they_are_given(numbers, monkeypatch, tmp_path):
-    given = {}
+    given: dict[str, Any] = {}
 
     def correct(runs, by_reply, *, policy):
         given.update(runs=runs, by_reply=by_reply, policy=policy)
