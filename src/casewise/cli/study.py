@@ -605,14 +605,17 @@ def print_plan(plan: StudyPlan) -> None:
         print(f"  {estimate.short_batches:,} of the batches have fewer items, {full}")
     print(f"  {estimate.screened_out:,} more may not pass the quiz: {count_of(estimate.people, 'person')} in all")
     unpassed = estimate.screened_out * design.pay.screen_out
-    print(f"  {estimate.hours:,.0f} hours of people's time, {estimate.minutes_per_annotator:.1f} minutes each")
+    print(
+        f"  {count_of(round(estimate.hours), 'hour')} of people's time, {estimate.minutes_per_annotator:.1f} minutes each"
+    )
     print(
         f"  {estimate.pay - unpassed:,.2f} {money} to those who rate, {unpassed:,.2f} {money} to those who do not pass the quiz "
         f"and {estimate.fees:,.2f} {money} in fees: {estimate.total:,.2f} {money}"
     )
     print(f"  {estimate.hourly:.2f} {money} an hour for the median annotator (floor {estimate.hourly_floor:.2f})")
     if left_out:
-        print(f"  {count_of(left_out, 'item')} about child-related crimes are left out ([sensitive] turns them on)")
+        verb = "is" if left_out == 1 else "are"
+        print(f"  {count_of(left_out, 'item')} about child-related crimes {verb} left out ([sensitive] turns them on)")
 
 
 def print_overview(overview: Overview) -> None:
