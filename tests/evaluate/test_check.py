@@ -475,6 +475,7 @@ def test_only_an_open_limit_that_more_queries_can_settle_says_how_many(file):
 
     assert further(right, max_harm=0.0) == (False, None)  # no number of queries without harm shows that there is none
     assert further(right, max_harm=0.3) == (False, 11 - 8)  # .7^10 is above 2.5 % and .7^11 below
+    assert further(right, max_harm=0.34) == (False, 9 - 8)
     assert further(right, max_harm=0.4) == (True, None)  # the interval of 0 of 8 ends at 36.9 %
     assert further(half, max_harm=0.5) == (False, None)  # the estimate is the limit
     decided, more = further(half, max_harm=0.7)

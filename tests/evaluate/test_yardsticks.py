@@ -132,6 +132,8 @@ def test_all_are_compared_with_as_many_people_as_one_person_is(reference_scores)
 
     majority = (np.sign(2 * draws - found.people.others) + 1) / 2
     assert found.against_others["judge"].estimate == pytest.approx(majority.mean(), abs=0.003)
+    by_words = np.where(reference_scores.words > 0.5, majority, 1 - majority).mean()
+    assert found.against_others["words"].estimate == pytest.approx(by_words, abs=0.003)
     assert set(found.against_others) == {"judge", "words", "intent", "constant"}
     assert found.against_others["constant"].estimate >= found.against_others["judge"].estimate
 

@@ -519,7 +519,7 @@ def limit_on(
     if not isinstance(conclusion.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:
         return Limit(conclusion, None)
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
-        needed = math.ceil(math.log(0.025) / math.log1p(-limit)) if limit < 1 else 1
+        needed = math.ceil(math.log(0.025) / math.log1p(-limit))
         return Limit(conclusion, max(1, needed - measured.at_risk))
     distance = estimate.estimate - limit
     more = further_queries(distance, measured.influence, measured.at_risk) if distance else None

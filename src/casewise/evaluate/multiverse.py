@@ -172,9 +172,14 @@ class MultiverseNumbers(RunNumbers):
             ) + count_decided(self.worlds)
         always = set(self.worlds[0].first).intersection(*(world.first for world in self.worlds))
         if len(always) == 1:
-            return text("{judge} is first under all {n} of rules.", judge=next(iter(always)), n=n) + count_decided(
-                self.worlds
-            )
+            shared = sum(len(world.first) > 1 for world in self.worlds)
+            with_others = text(", with others that are equal under {k:,} of them", k=shared) if shared else ""
+            return text(
+                "{judge} is first under all {n} of rules{with_others}.",
+                judge=next(iter(always)),
+                n=n,
+                with_others=with_others,
+            ) + count_decided(self.worlds)
         by_leader: dict[tuple[str, ...], list[RankingUnderRules]] = {}
         for world in self.worlds:
             by_leader.setdefault(world.first, []).append(world)
@@ -209,12 +214,13 @@ class MultiverseNumbers(RunNumbers):
         values = [known_value(world, judge) for world in self.worlds]
         title = find_metric(self.metric).title
         if max(values) - min(values) < ROUNDING_ERROR:
+            every = "the only combination" if len(values) == 1 else f"all {count_of(len(values), 'combination')}"
             return text(
-                "{judge}: {metric} {value} under all {n} of rules.",
+                "{judge}: {metric} {value} under {every} of rules.",
                 judge=judge,
                 metric=title,
                 value=in_words(values[0], self.metric),
-                n=count_of(len(values), "combination"),
+                every=every,
             )
         moves: dict[str, float] = {}
         for a, b in self.pairs():
