@@ -11,7 +11,16 @@ import pytest
 from casewise.errors import ConfigurationError
 from casewise.evaluate.comparison import GateReport
 from casewise.evaluate.robustness import Bound, RequiredRobustness
-from casewise.reports.comparison import CIReport, bounds_suite, gate_page, gate_suite, required_page, what_would_decide
+from casewise.reports.comparison import (
+    CIReport,
+    GateDecision,
+    bounds_suite,
+    gate_page,
+    gate_subject,
+    gate_suite,
+    required_page,
+    what_would_decide,
+)
 from casewise.stats.comparison import Gate, GatedMetric, MetricGate
 from casewise.stats.estimates import Estimate
 
@@ -66,6 +75,9 @@ def test_a_gate_has_a_row_for_each_metric_with_its_drop_and_what_is_allowed():
         "inconclusive",
     )
     assert metrics.frame["decision"].to_list() == ["pass", "fail", "inconclusive"]
+    (answer,) = page.sections
+    lead: Any = answer.blocks[0]
+    assert (answer.brief, lead.lead, lead.text) == (True, True, report().numbers.sentence())
     assert errors.rows == (("Harm", "10.0 % [0.0, 20.0]", "20.0 % [10.0, 30.0]"), ("Unscored", "0.0 %", "10.0 %"))
 
 
@@ -143,7 +155,7 @@ def test_bounds_are_decided_by_the_attack_with_the_largest_limit(bounds, title, 
     first: Any = page.sections[0].blocks[0]
 
     assert (page.title, page.subtitle, page.notices) == (title, "demo; defence: none", ("A note.",))
-    assert (first.text, first.lead) == (lead, True)
+    assert (first.text, first.lead, page.sections[0].brief) == (lead, True, True)
 
 
 def test_each_bound_has_a_row_and_a_decision_for_continuous_integration():
@@ -166,3 +178,39 @@ def test_an_open_bound_says_how_many_queries_and_repeats_would_decide_it():
     assert meaning.startswith("Each share is what exceeds noise")
     assert len([*what_would_decide(required(replace(OPEN, at_most=0.11)))]) == 2
     assert len([*what_would_decide(required(KEPT))]) == 1
+
+
+FAR = Bound("silenced", 0.1, "claim:c", share(0.0, 0.0, 0.324), 12)
+UNKNOWN = Bound("silenced", 0.2, "claim:d", share(None), 12)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "repeats", "queries"),
+    [((OPEN, UNKNOWN), 1, 1), ((FAR,), 1, 0), ((UNKNOWN,), 0, 0), ((OPEN, BROKEN), 0, 1), ((OPEN, KEPT, OPEN), 1, 2)],
+)
+def test_queries_are_said_of_each_bound_within_reach_and_repeats_where_a_share_is_known_and_none_fails(
+    bounds, repeats, queries
+):
+    words = [*what_would_decide(required(*bounds))]
+
+    assert sum("--repeats" in sentence for sentence in words) == repeats
+    assert sum("times as many queries" in sentence for sentence in words) == queries
+    assert len(words) == repeats + queries + 1
+
+
+def test_what_xml_or_a_line_cannot_hold_is_replaced():
+    odd = CIReport(
+        GateReport(**vars(report().numbers) | {"run": "a\0b", "benchmark": "100 %\r\nof"}), gate_page, gate_suite
+    )
+    finished = GateDecision("a:b,c", "fail", "50 %\nof\x01")
+    suite = replace(odd, suite=lambda numbers: (gate_subject(numbers), [finished]))
+
+    assert suite.to_junit().splitlines() == [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<testsuite name="a\ufffdb against old on 100 %&#13;&#10;of" tests="1" failures="1" errors="0">',
+        '  <testcase classname="casewise.gate" name="a:b,c">',
+        '    <failure message="50 %&#10;of\ufffd" />',
+        "  </testcase>",
+        "</testsuite>",
+    ]
+    assert suite.annotations == ("::error title=casewise gate%2C a%3Ab%2Cc%3A fail::50 %25%0Aof\x01",)

@@ -40,6 +40,7 @@ from casewise.reports.document import (
     estimate_frame,
     how_made,
     next_for_judges,
+    next_step,
     next_without_verdicts,
     table_by,
     table_of,
@@ -51,7 +52,7 @@ from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 from casewise.storage.files import cannot_write
 from casewise.storage.wording import noun_of
-from casewise.text import Text, count_of, join, text
+from casewise.text import Text, count_of, join, paths_in_command, text
 
 MOST = 6
 """Most judges for which a table of every pair and metric is printed."""
@@ -117,16 +118,23 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
         shares = {metric.name: metric for metric in report.comparison.estimates[first_judge]}
         yield error_figures("first-errors", text("Errors of {judge}", judge=first_judge), shares)
     if report.comparison.pairs:
-        best, *others = [name for name, _ in ranked] or [""]
-        differences = [metric_difference(report.comparison, best, name, "accuracy") for name in others]
-        decided = all(difference and difference.beyond_chance for difference in differences)
-        runs: dict[str, JudgedRun] = {series.name: series.run for series in report.runs.series}
-        in_order = [runs[name] for name, _ in ranked]
-        judge = in_order[0].manifest.judge_name if in_order else ""
-        yield next_for_judges([run.path for run in in_order], judge=judge, decided=decided)
+        yield next_for_compared(report, [name for name, _ in ranked])
     rows = [ForestRow.from_estimate(*judge, key=place < MOST_DRAWN) for place, judge in enumerate(ranked)]
     if rows:
         yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", tuple(rows)),))
+
+
+def next_for_compared(report: ComparisonNumbers, ranked: Sequence[str]) -> Prose:
+    """Return what to do after a comparison. `ranked`: the judges that have an accuracy, the best first."""
+    runs: dict[str, JudgedRun] = {series.name: series.run for series in report.runs.series}
+    if len(ranked) < 2 and any(series.elicitation == "scalar" for series in report.runs.series):
+        words = "casewise compare {runs} --fit-thresholds derives verdicts from values, and compares their accuracy."
+        return next_step(text(words, runs=paths_in_command(*report.runs.paths)))
+    in_order = [runs[name] for name in ranked]
+    differences = [metric_difference(report.comparison, ranked[0], name, "accuracy") for name in ranked[1:]]
+    decided = bool(differences) and all(difference and difference.beyond_chance for difference in differences)
+    judge = in_order[0].manifest.judge_name if in_order else ""
+    return next_for_judges([run.path for run in in_order], judge=judge, decided=decided)
 
 
 def errors(report: ComparisonNumbers) -> Block:
