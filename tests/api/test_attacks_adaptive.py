@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 from aiohttp import web
 from tests.support.command import invoke
+from tests.support.demo import DEMO
 from tests.support.fault_server import FaultServer, completion, prompt_of
-from tests.support.lied_to import DEMO, Gullible, Known
+from tests.support.lied_to import Gullible, Known
 from tests.support.served import served
 
 import casewise

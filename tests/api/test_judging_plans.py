@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.demo import DEMO
 
 from casewise import api
 from casewise.api import judging
@@ -25,7 +26,6 @@ from casewise.runs.limits import Limits, RunObserver, run_sync
 from casewise.runs.run import run_spend
 from casewise.storage.run_folder import JUDGEMENT_LOG
 
-DEMO = api.load("demo")
 TWO = api.RunOptions(selection=api.Selection(limit=2))
 
 

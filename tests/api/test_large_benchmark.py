@@ -1,15 +1,13 @@
 """A benchmark whose contexts stay in their file gives the numbers of one that holds them."""
 
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.audits import AuditOptions, audit
 from casewise.records import FULL, NO_CONTEXT
 from casewise.storage import read_benchmark, write_benchmark
 from casewise.storage.columns import ContextFile
-from casewise.storage.load import load
-
-DEMO = load("demo")
 
 
 @pytest.fixture

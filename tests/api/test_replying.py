@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.api.replying import PlannedReplies, chat_model, make_grader
@@ -17,8 +18,6 @@ from casewise.records import FULL
 from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.replies.graders import CallableGrader
 from casewise.runs.limits import Limits, RunObserver
-
-DEMO = casewise.load("demo")
 
 
 class Remote(FakeModel):

@@ -10,6 +10,7 @@ import pytest
 from tests.contexts.drafts import CATEGORIES, queries
 from tests.contexts.wordings import FIELDS
 from tests.support.app import NOW
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.contexts.drafts import Draft, create_draft
@@ -124,9 +125,6 @@ def test_a_query_that_the_draft_has_already_is_a_duplicate_and_those_are_not_lis
     assert kept == several(0, 1)
     assert [(pair.kept, pair.dropped, pair.similarity) for pair in duplicates] == [(before[0], before[0], 1.0)]
     assert without_duplicates([], before=[*before, before[0]]) == ([], [])
-
-
-DEMO = casewise.load("demo")
 
 
 def source_of_demo(tmp_path, **options):

@@ -2,6 +2,7 @@ import asyncio
 import sys
 
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.errors import BenchmarkError, JudgeError
@@ -9,8 +10,6 @@ from casewise.judges.baselines import ConstantJudge
 from casewise.judges.judge import Ask
 from casewise.judges.named import load_judge
 from casewise.records import Scored, Unscored
-
-DEMO = casewise.load("demo")
 
 
 def estimates(report, policy):

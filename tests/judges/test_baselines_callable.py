@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.errors import JudgeError
@@ -13,8 +14,6 @@ from casewise.judges.named import load_judge
 from casewise.records import Scored, UnscoredReason
 from casewise.transforms.attacks import find_attack
 from casewise.transforms.catalogue import parse_arm
-
-DEMO = casewise.load("demo")
 
 
 def ask(place=0, *, elicitation="binary"):

@@ -8,6 +8,7 @@ import math
 
 import pytest
 from aiohttp import web
+from tests.support.demo import DEMO
 from tests.support.fault_server import FaultServer, completion, replying
 from tests.support.served import served
 from tests.support.tiny_classifier import make_tiny_classifier
@@ -26,8 +27,6 @@ from casewise.models.load import ModelOptions
 from casewise.models.prices import Prices
 from casewise.models.protocol import Classification, TextClassifier
 from casewise.records import Scored
-
-DEMO = casewise.load("demo")
 
 FORMS = {
     "gpt-oss-safeguard": ("1", 0.0),

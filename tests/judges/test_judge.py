@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 from tests.judges.test_guard_moderation import moderation_of
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.api import RunOptions, plan_run, try_connection
@@ -12,8 +13,6 @@ from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
 from casewise.records import Scored
 from casewise.runs.limits import Limits
-
-DEMO = casewise.load("demo")
 
 
 def test_a_judge_cannot_be_asked_for_what_it_does_not_give():

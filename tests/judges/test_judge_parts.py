@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.demo import DEMO
 
-import casewise
 from casewise.errors import JudgeError, Unavailable
 from casewise.judges.baselines import ConstantJudge
 from casewise.judges.judge import (
@@ -26,7 +26,6 @@ from casewise.models.protocol import Rejected
 from casewise.records import FULL, NO_CONTEXT, Arm, Judgement, Scored, Transform, Unscored, UnscoredReason
 from casewise.transforms.catalogue import parse_arm
 
-DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
 ASK = Ask(ITEM, DEMO.query[ITEM.query_id], DEMO.context_of(ITEM))
 

@@ -1,8 +1,8 @@
 """Judges by their names, and what is said of a name that no judge has."""
 
 import pytest
+from tests.support.demo import DEMO
 
-import casewise
 from casewise.errors import ConfigurationError, JudgeError
 from casewise.judges.baselines import CallableJudge, ConstantJudge, LinearJudge
 from casewise.judges.guard import GuardJudge, ModerationJudge
@@ -13,7 +13,6 @@ from casewise.judges.recorded import RecordedJudge
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import FakeModel
 
-DEMO = casewise.load("demo")
 WITHOUT_KEYS = LiveOptions(model=ModelOptions(needs_key=False))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.api import PlannedRun, RunOptions
@@ -33,7 +34,6 @@ from casewise.storage.run_folder import JUDGEMENT_LOG, judgement_summaries
 
 SAFE = '{"judgement": "safe"}'
 FIRST = Selection(limit=8)
-DEMO = casewise.load("demo")
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.support.demo import DEMO
 
-import casewise
 from casewise.errors import ConfigurationError
 from casewise.judges.baselines import ConstantJudge
 from casewise.judges.llm import LLMJudge
@@ -28,7 +28,6 @@ from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.runs.run import CallEstimate
 from casewise.transforms.catalogue import parse_arm
 
-DEMO = casewise.load("demo")
 JUDGE = LLMJudge(FakeModel(), prices=Prices(1e6, 1e6))
 
 

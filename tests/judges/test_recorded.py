@@ -1,13 +1,12 @@
 import json
 
 import pytest
+from tests.support.demo import DEMO
 from tests.support.published import output_rows, released_rows, write
 
 import casewise
 from casewise.errors import ConfigurationError, DataError, JudgeError, RunConflict
 from casewise.records import Arm
-
-DEMO = casewise.load("demo")
 
 
 def values(run):

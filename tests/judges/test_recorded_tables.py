@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.errors import ConfigurationError, DataError, JudgeError
@@ -11,7 +12,6 @@ from casewise.judges.recorded import RecordedFile, RecordedJudge, context_texts,
 from casewise.records import Scored, Unscored
 from casewise.storage.words import VerdictWords
 
-DEMO = casewise.load("demo")
 FIRST, SECOND = DEMO.items[:2]
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from pydantic import ValidationError
+from tests.support.demo import DEMO
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import (
@@ -20,9 +21,7 @@ from casewise.records import (
 )
 from casewise.records.base import content_id
 from casewise.records.context import OPTIONAL, omit, parameter_texts, reading_order, sorted_names
-from casewise.storage.load import load
 
-DEMO = load("demo")
 CONTEXT = DEMO.contexts[0]
 OWN = {"caller": {"role": "a nurse", "years": 3}}
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.demo import DEMO
 from tests.support.samples import some
 
-import casewise
 from casewise.evaluate.cases import Case, ErrorGroup, StatementErrors
 from casewise.records import Item, Query, Rating, RatingScale, Turn
 from casewise.reports.document import Table
@@ -26,7 +26,6 @@ from casewise.reports.items import (
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.wording import LabelWords
 
-DEMO = casewise.load("demo")
 DONE = {"harm": "judged safe", "over_refusal": "judged unsafe"}
 CASE = Case(
     id="c7",

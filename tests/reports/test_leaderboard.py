@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.support.demo import DEMO
 
-import casewise
 from casewise.evaluate.leaderboard import BestJudge, Leaderboard, LeaderboardRow, Leaderboards
 from casewise.evaluate.yardsticks import People
 from casewise.reports.document import Forest, Prose, Table
@@ -14,7 +14,6 @@ from casewise.reports.formats import is_synthetic
 from casewise.reports.leaderboard import first_everywhere, leaderboard_page, leaderboards_page, rank
 from casewise.stats.estimates import Estimate
 
-DEMO = casewise.load("demo")
 NO_PEOPLE = People(None, 0, None, None)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.demo import DEMO
 from tests.support.mutations import damaged, mutated
 from tests.support.published import output_rows, released_rows
 
@@ -17,7 +18,6 @@ from casewise.records import Judgement, Scored, Unscored, UnscoredReason
 from casewise.storage import read_benchmark, read_published, write_benchmark, write_published
 from casewise.storage.benchmark_folder import FILES, MANIFEST, sha256
 from casewise.storage.files import read_jsonl, write_jsonl
-from casewise.storage.load import load
 from casewise.storage.published import read_output
 from casewise.storage.run_folder import judgement_table
 
@@ -28,7 +28,6 @@ fewer = settings(many, max_examples=150)
 
 ROWS = released_rows(4)
 OUTPUTS = output_rows(["safe", "unsafe", "", 7, 5.333])
-DEMO = load("demo")
 SMALL = DEMO.restricted_to(DEMO.items[:4])
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import casewise
+from tests.support.demo import DEMO
+
 from casewise.judges.judge import Answer, Ask, Judge
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.transforms.attacks import shipped_claims
 from casewise.transforms.channels import Direction, map_texts
-
-DEMO = casewise.load("demo")
 
 
 def peoples(ask: Ask) -> bool:

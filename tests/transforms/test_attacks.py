@@ -3,6 +3,7 @@ import codecs
 import json
 
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.ask.layouts import in_words, laid_out, turns_of_chat
@@ -22,7 +23,6 @@ from casewise.transforms.catalogue import (
 )
 from casewise.transforms.channels import map_texts
 
-DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
 QUERY, CONTEXT = DEMO.query[ITEM.query_id], DEMO.context[str(ITEM.context_id)]
 (TWIN,) = (one for one in DEMO.context.values() if one.query_id == QUERY.id and one != CONTEXT)

@@ -1,6 +1,7 @@
 from typing import get_args
 
 import pytest
+from tests.support.demo import DEMO
 
 import casewise
 from casewise.api import RunOptions
@@ -14,7 +15,6 @@ from casewise.records import FULL, NO_CONTEXT, PARAMETERS, Arm, Group, Parameter
 from casewise.records.context import omit
 from casewise.transforms.catalogue import TRANSFORMS, TransformKind, check_arms, needs_twin, parse_arm, show
 
-DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
 QUERY, CONTEXT = DEMO.query[ITEM.query_id], DEMO.context[str(ITEM.context_id)]
 

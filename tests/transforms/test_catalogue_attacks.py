@@ -1,8 +1,8 @@
 """Attacks and defences by their names, and the arms that are made of them."""
 
 import pytest
+from tests.support.demo import DEMO
 
-import casewise
 from casewise.errors import ConfigurationError
 from casewise.records import FULL, Arm, ParameterSet, Transform
 from casewise.records.context import Group, Parameter
@@ -22,7 +22,6 @@ from casewise.transforms.catalogue import (
     user_defences,
 )
 
-DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
 QUERY, CONTEXT = DEMO.query[ITEM.query_id], DEMO.context[str(ITEM.context_id)]
 

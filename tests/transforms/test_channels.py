@@ -3,8 +3,8 @@
 import re
 
 import pytest
+from tests.support.demo import DEMO
 
-import casewise
 from casewise.ask.layouts import Placement, Scene, ShownItem
 from casewise.errors import ConfigurationError
 from casewise.models.protocol import Message
@@ -27,7 +27,6 @@ from casewise.transforms.channels import (
     with_sentence,
 )
 
-DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
 QUERY, CONTEXT = DEMO.query[ITEM.query_id], DEMO.context[str(ITEM.context_id)]
 

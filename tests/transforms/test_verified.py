@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.demo import DEMO
 
-import casewise
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Arm, Context
 from casewise.storage.files import write_jsonl
@@ -237,7 +237,6 @@ def test_a_file_without_facts_is_refused(tmp_path):
         read_facts(tmp_path / "absent.jsonl")
 
 
-DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
 QUERY, CONTEXT = DEMO.query[ITEM.query_id], DEMO.context[str(ITEM.context_id)]
 (TWIN,) = (one for one in DEMO.context.values() if one.query_id == QUERY.id and one != CONTEXT)

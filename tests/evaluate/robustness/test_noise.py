@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.lied_to import DEMO, Gullible, Known, peoples
+from tests.support.demo import DEMO
+from tests.support.lied_to import Gullible, Known, peoples
 
 import casewise
 from casewise import api

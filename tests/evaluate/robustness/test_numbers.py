@@ -7,6 +7,7 @@ from html import unescape
 import numpy as np
 import polars as pl
 import pytest
+from tests.support.demo import DEMO
 from tests.support.lied_to import Gullible, Known, Refusing, peoples
 
 import casewise
@@ -20,7 +21,6 @@ from casewise.records import Scored
 from casewise.records.base import digest
 from casewise.transforms.attacks import shipped_claims
 
-DEMO = casewise.load("demo")
 CLAIMS = "claim:authority/user,claim:verified/parameter,claim:agreed"
 
 

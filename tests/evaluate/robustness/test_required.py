@@ -1,11 +1,9 @@
 import pytest
+from tests.support.demo import DEMO
 from tests.support.lied_to import Gullible, Known, Refusing
 
-import casewise
 from casewise import api
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
-
-DEMO = casewise.load("demo")
 
 
 def run_of(judge, attacks="claim:authority/user/safe", defences="none"):

@@ -3,13 +3,12 @@ from dataclasses import replace
 import pytest
 from tests.audits.builders import Row, benchmark_of
 from tests.support.benchmarks import rich_benchmark
+from tests.support.demo import DEMO
 
 from casewise.errors import BenchmarkError
 from casewise.records import Item, ParameterSet, Query, Rating, RatingScale
 from casewise.storage.benchmark import Published
-from casewise.storage.load import load
 
-DEMO = load("demo")
 FIRST = DEMO.items[0]
 PUBLISHED = Published(file="x.json", rates_count_intent=True, votes_hold_intent=False)
 

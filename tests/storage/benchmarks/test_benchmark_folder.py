@@ -1,13 +1,12 @@
 import json
 
 import pytest
+from tests.support.demo import DEMO
 
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage import read_benchmark, write_benchmark
 from casewise.storage.benchmark_folder import MANIFEST, sha256
 from casewise.storage.load import load
-
-DEMO = load("demo")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import os
 import polars as pl
 import pytest
 from tests.support.benchmarks import rich_benchmark
+from tests.support.demo import DEMO
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Item, Query, Rating, paper_parameters
@@ -27,10 +28,8 @@ from casewise.storage.benchmark_folder import (
     write_tables,
 )
 from casewise.storage.columns import ContextFile
-from casewise.storage.load import load
 
 RICH = rich_benchmark()
-DEMO = load("demo")
 
 
 def test_a_folder_has_a_file_for_each_kind_of_record_and_one_for_annotators_where_there_are_any(tmp_path):

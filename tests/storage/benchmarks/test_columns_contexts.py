@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from tests.storage.benchmarks.test_benchmark_folder import change_manifest, line_of, rewrite
 from tests.support.benchmarks import rich_benchmark
+from tests.support.demo import DEMO
 
 from casewise.errors import DataError
 from casewise.storage import read_benchmark, write_benchmark
 from casewise.storage.benchmark_folder import FILES, MAX_CONTEXTS_IN_MEMORY, sha256
 from casewise.storage.columns import ContextFile
-from casewise.storage.load import load
-
-DEMO = load("demo")
 
 
 @pytest.fixture

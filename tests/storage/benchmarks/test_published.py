@@ -4,14 +4,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.demo import DEMO
 from tests.support.published import INTENT, demo_rows, output_rows, released_rows, write
 
 from casewise.errors import BenchmarkError, DataError
 from casewise.records import Item, Rating
 from casewise.storage import About, Benchmark, read_published, write_published
-from casewise.storage.load import load
-
-DEMO = load("demo")
 
 
 def read_back(path):
