@@ -28,14 +28,15 @@ from casewise.judges.plan import Selection
 from casewise.records import FULL, NO_CONTEXT
 from casewise.stats.estimates import Estimate
 
+# With fewer than ten queries there is no classifier on words, which takes a second.
 WORLD = World(
     "board",
-    ("ssssu", "uuuuu") * 12,
+    ("ssssu", "uuuuu") * 9,
     {
-        "bold": always("s", 24),
-        "good": ("s", "u") * 12,
-        "half": ("s", "?", "?", "?") * 6,
-        "fair": ("s", "u") * 11 + ("?", "s"),
+        "bold": always("s", 18),
+        "good": ("s", "u") * 9,
+        "half": ("s", "?", "?", "?", "?", "?") * 3,
+        "fair": ("s", "u") * 8 + ("?", "u"),
     },
 )
 
@@ -68,10 +69,10 @@ def test_judges_stand_by_their_accuracy_and_one_that_is_mostly_unscored_has_no_r
         "bold (binary)",
         "half (binary)",
     ]
-    assert [each.value("accuracy") for each in (good, fair, bold)] == [1.0, pytest.approx(22 / 24), 0.5]
-    assert [(each.best_rank, each.worst_rank) for each in (bold, half)] == [(3, 3), (None, None)]
+    assert [each.value("accuracy") for each in (good, fair, bold)] == [1.0, pytest.approx(17 / 18), 0.5]
+    assert [(each.best_rank, each.worst_rank) for each in (bold, half)] == [(2, 3), (None, None)]
     assert (good.best_rank, some(good.worst_rank) <= 2) == (1, True)
-    assert (half.numbers, half.against_others, half.n_unscored, fair.n_unscored) == ({}, None, 18, 1)
+    assert (half.numbers, half.against_others, half.n_unscored, fair.n_unscored) == ({}, None, 15, 1)
     assert {each.kind for each in board.rows} == {"run"}
     assert (good.source, good.cost_usd, good.value("no such metric")) == (str(folders["good"]), None, None)
 
@@ -91,7 +92,7 @@ def test_a_row_has_the_errors_and_the_distance_from_the_lowest_cross_entropy(boa
     assert (bold.value("right_flips"), bold.value("false_flips")) == (0.0, None)
     assert "attainable_entropy" not in bold.numbers
     assert some(bold.against_others).estimate == pytest.approx(0.5, abs=0.1)
-    assert bold.as_json()["rank"] == [3, 3]
+    assert bold.as_json()["rank"] == [2, 3]
     assert bold.as_json()["run"] == bold.source
 
 
@@ -104,15 +105,6 @@ def test_a_judge_of_probabilities_is_so_far_above_the_floor(tmp_path):
 
     assert found.value("cross_entropy") == pytest.approx(entropy)
     assert 0 < some(found.value("cross_entropy_above_floor")) < entropy
-
-
-@pytest.mark.slow
-def test_baselines_stand_on_the_same_items_and_have_no_rank(board):
-    assert [(each.name, each.value("accuracy"), each.best_rank) for each in board.baselines[1:]] == [
-        *(("The author's intent", 1.0, None), ("Always safe", 0.5, None), ("Always unsafe", 0.5, None)),
-    ]
-    assert (board.n_items, board.nothing_scored, board.noun, board.agreed_with) == (24, False, "judge", "people")
-    assert some(board.people.one_person).n == 24
 
 
 def test_the_best_is_a_conclusion_of_judges_alone_or_of_chatbots_alone(board):
@@ -143,14 +135,14 @@ def test_only_the_items_that_all_were_asked_are_ranked(folders, tmp_path):
     found = leaderboard([folders["good"], few], benchmark=WORLD.benchmark)
 
     assert found.n_items == 10
-    assert "All numbers are over the 10 of 24 items that every run was asked." in found.notes
+    assert "All numbers are over the 10 of 18 items that every run was asked." in found.notes
     exclude = leaderboard(
         [folders["good"], folders["fair"]], benchmark=WORLD.benchmark, options=ReportOptions(unscored="exclude")
     )
-    assert exclude.n_items == 23
-    assert "All numbers are over the 23 of 24 items that every run scored (--unscored exclude)." in exclude.notes
+    assert exclude.n_items == 17
+    assert "All numbers are over the 17 of 18 items that every run scored (--unscored exclude)." in exclude.notes
     clear = leaderboard([folders["good"]], benchmark=WORLD.benchmark, options=ReportOptions(items="clear"))
-    assert clear.n_items == 24
+    assert clear.n_items == 18
 
 
 @pytest.mark.slow
@@ -281,3 +273,110 @@ def test_runs_over_two_benchmarks_have_a_board_each(tmp_path):
     )
 
     assert leaderboards([first, second, first]).names == ("one", "two")
+
+
+# What a board of a few queries is over.
+
+FEW = World(
+    "few",
+    ("sssss", "uuuuu", "ssssu", "suuuu", "sssuu", "ssuuu"),
+    {"good": ("s", "u") * 3, "gap": ("s", "?", "s", "u", "s", "u"), "bold": always("s", 6)},
+)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    return FEW.runs(tmp_path_factory.mktemp("few"))
+
+
+def board_of(*runs, **options):
+    arms = options.pop("arms", False)
+    return leaderboard([*runs], benchmark=FEW.benchmark, arms=arms, options=ReportOptions(**options))
+
+
+def test_a_board_is_over_the_items_that_all_were_asked_or_scored_and_says_so(few):
+    clear, scored, whole = (
+        board_of(few["good"], few["gap"], **options) for options in ({"items": "clear"}, {"unscored": "exclude"}, {})
+    )
+
+    assert (clear.n_items, scored.n_items, whole.n_items) == (4, 5, 6)
+    assert "All numbers are over the 5 of 6 items that every run scored (--unscored exclude)." in scored.notes
+    assert "All numbers are over the 4 of 6 items that every run was asked." in clear.notes
+    assert not any(note.startswith("All numbers are over") for note in whole.notes)
+    assert [row.n_unscored for row in whole.rows] == [0, 1]
+    assert [row.n_unscored for row in scored.rows] == [0, 0]
+    assert (scored.unscored, whole.unscored, whole.labels) == ("exclude", "miss", "votes")
+    assert {row.numbers["accuracy"].n for row in (*scored.rows, *scored.baselines)} == {5}
+
+
+def test_baselines_stand_on_the_items_of_the_judges_and_have_no_rank(few):
+    found = board_of(few["gap"], few["bold"], unscored="exclude")
+
+    assert [(row.name, row.kind, row.best_rank, row.source, row.judge) for row in found.baselines] == [
+        (name, "baseline", None, "", "") for name in ("The author's intent", "Always safe", "Always unsafe")
+    ]
+    # without the second item the labels are safe, safe, unsafe, safe, unsafe
+    assert [row.value("accuracy") for row in found.baselines] == pytest.approx([1.0, 3 / 5, 2 / 5])
+    assert [(row.name, row.judge) for row in found.rows] == [("gap (binary)", "gap"), ("bold (binary)", "bold")]
+    assert (found.noun, found.agreed_with, found.nothing_scored) == ("judge", "people", False)
+    assert replace(found, rows=(replace(found.rows[0], n_unscored=found.n_items),)).nothing_scored
+
+
+def test_an_arm_that_shows_less_is_left_out_beside_one_that_shows_all_and_counted(tmp_path):
+    def judge(query, context):
+        return "safe" if context else "unsafe"
+
+    both = casewise.judge(FEW.benchmark, judge, arms=(FULL, NO_CONTEXT), elicitations="binary", out=tmp_path / "both")
+    blind = casewise.judge(FEW.benchmark, judge, arms=(NO_CONTEXT,), elicitations="binary", out=tmp_path / "blind")
+    left_out = "Left out: 1 arm in which a judge saw less, or other content, than people; --arms includes them."
+
+    whole, every, alone = board_of(both), board_of(both, arms=True), board_of(blind)
+    assert [[row.name for row in board.rows] for board in (whole, every, alone)] == [
+        ["python:judge (binary)"],
+        ["python:judge (binary)", "python:judge (binary, none)"],
+        ["python:judge (binary, none)"],
+    ]
+    assert [left_out in board.notes for board in (whole, every, alone)] == [True, False, False]
+    assert [any("full-context labels" in note for note in board.notes) for board in (whole, every, alone)] == [
+        False,
+        True,
+        True,
+    ]
+    assert (every.noun, whole.winners, [winner.name for winner in every.winners]) == (
+        "arm",
+        (),
+        [every.rows[0].name],
+    )
+
+
+def test_the_json_of_a_board_has_its_people_its_picked_judge_and_its_policies(few):
+    found = board_of(few["good"], few["bold"])
+    content = found.as_json()
+
+    assert (content["benchmark"], content["unscored_policy"], content["labels"], content["n_items"]) == (
+        *("few", "miss", "votes", 6),
+    )
+    assert content["people"]["others"] == found.people.others == 4
+    assert content["people"]["one_person"]["estimate"] == some(found.people.one_person).estimate
+    assert list(content["picked"]) == ["good (binary)"]
+    assert len(content["conclusions"]) == 1
+    assert "winners" not in content
+    assert [row["run"] for row in content["rows"]] == [str(few["good"]), str(few["bold"])]
+
+
+def test_only_an_output_with_every_item_of_the_runs_is_on_the_board(tmp_path):
+    release = write(tmp_path / "release.json", released_rows(6))
+    whole, short = output(tmp_path, ["safe"] * 6), output(tmp_path, ["unsafe"] * 4, judge="short")
+    run = casewise.judge(release, "constant:safe", out=tmp_path / "run")
+    beside = leaderboard([run], outputs=[whole, short])
+    alone = leaderboard([], benchmark=release, outputs=[whole, short])
+
+    assert {row.name: (row.kind, row.source) for row in beside.rows} == {
+        "constant:safe (binary)": ("run", str(run.path)),
+        "some-model (binary)": ("output", str(whole)),
+    }
+    assert "short (binary) lacks some of these items, so it is not on this board." in beside.notes
+    assert (beside.noun, beside.n_items, alone.n_items, len(alone.rows)) == ("judge", 6, 4, 2)
+    assert not any("lacks some" in note for note in alone.notes)
+    (_, cut), _ = from_outputs(read_runs([run]), [whole, short], ReportOptions())
+    assert (cut.asked.tolist(), int(cut.sample().unscored.sum())) == ([True] * 4 + [False] * 2, 2)
