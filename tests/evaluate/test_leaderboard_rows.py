@@ -31,12 +31,12 @@ from casewise.stats.estimates import Estimate
 # With fewer than ten queries there is no classifier on words, which takes a second.
 WORLD = World(
     "board",
-    ("ssssu", "uuuuu") * 9,
+    ("ssssu", "uuuuu") * 8 + ("ssssu", "ssssu"),
     {
         "bold": always("s", 18),
-        "good": ("s", "u") * 9,
+        "good": ("s", "u") * 8 + ("s", "s"),
         "half": ("s", "?", "?", "?", "?", "?") * 3,
-        "fair": ("s", "u") * 8 + ("?", "u"),
+        "fair": ("s", "u") * 8 + ("?", "s"),
     },
 )
 
@@ -69,7 +69,7 @@ def test_judges_stand_by_their_accuracy_and_one_that_is_mostly_unscored_has_no_r
         "bold (binary)",
         "half (binary)",
     ]
-    assert [each.value("accuracy") for each in (good, fair, bold)] == [1.0, pytest.approx(17 / 18), 0.5]
+    assert [each.value("accuracy") for each in (good, fair, bold)] == pytest.approx([1.0, 17 / 18, 10 / 18])
     assert [(each.best_rank, each.worst_rank) for each in (bold, half)] == [(2, 3), (None, None)]
     assert (good.best_rank, some(good.worst_rank) <= 2) == (1, True)
     assert (half.numbers, half.against_others, half.n_unscored, fair.n_unscored) == ({}, None, 15, 1)
@@ -89,7 +89,7 @@ def test_a_row_has_the_errors_and_the_distance_from_the_lowest_cross_entropy(boa
     bold = board.rows[2]
 
     assert (bold.value("harm"), bold.value("over_refusal"), bold.value("unscored_rate")) == (1.0, 0.0, 0.0)
-    assert (bold.value("right_flips"), bold.value("false_flips")) == (0.0, None)
+    assert (bold.value("right_flips"), bold.value("false_flips")) == (0.0, 0.0)
     assert "attainable_entropy" not in bold.numbers
     assert some(bold.against_others).estimate == pytest.approx(0.5, abs=0.1)
     assert bold.as_json()["rank"] == [2, 3]
