@@ -538,3 +538,73 @@ def test_answers_are_compared_that_were_asked_for_alike(runs, tmp_path):
         casewise.gate(both, both, max_drop="accuracy=0.05")
     notes = casewise.gate(bare, runs[0], max_drop="accuracy=0.05").numbers.notes
     assert any("were asked in different ways" in note for note in notes)
+
+
+# Items without a verdict.
+
+
+@pytest.fixture(scope="module")
+def gaps(few, tmp_path_factory):
+    """A judge that is right but for two requests, on which it gives no verdict."""
+    nothing = Unscored(reason=UnscoredReason.NO_VERDICT, detail="it says nothing")
+
+    def gaps(query, context):
+        return nothing if query in {"What is 2?", "What is 3?"} else right(query, context)
+
+    return casewise.judge(few[0], gaps, out=tmp_path_factory.mktemp("gaps") / "gaps")
+
+
+def test_under_exclude_only_items_that_all_scored_are_compared_and_the_others_named(few, gaps):
+    cases, (every, _, right_) = few
+    exclude, miss = (
+        compare(every, right_, gaps, benchmark=cases, options=ReportOptions(unscored=policy)).numbers
+        for policy in ("exclude", "miss")
+    )
+    accuracy = [numbers.comparison.estimates["python:gaps (binary)"][0].estimate for numbers in (exclude, miss)]
+
+    assert (exclude.comparison.n_items, miss.comparison.n_items) == (14, 16)
+    assert accuracy == [1.0, 14 / 16]
+    notes = [str(note) for note in exclude.notes]
+    assert (
+        "All numbers are over the 14 items on which every judge gave a verdict or a value (--unscored exclude)."
+        in notes
+    )
+    left_out = [note for note in notes if note.startswith("Left out")]
+    ids = exclude.as_json()["left_out"]["constant:safe (binary)"]
+    assert left_out == [
+        f"Left out: 2 items that {name} (binary) scored and another did not ({ids[0]} and {ids[1]})."
+        for name in ("constant:safe", "python:right")
+    ]
+    assert not [note for note in map(str, miss.notes) if note.startswith(("Left out", "All numbers"))]
+    content = exclude.as_json()
+    assert (content["unscored_policy"], content["n_items"], content["labels"]) == ("exclude", 14, "votes")
+    whole = compare(every, right_, benchmark=cases, options=ReportOptions(unscored="exclude")).numbers
+    assert not [note for note in map(str, whole.notes) if "--unscored" in note]
+
+
+def test_under_exclude_a_gate_is_over_the_items_that_both_scored(few, gaps):
+    cases, (*_, right_) = few
+    found = casewise.gate(
+        gaps,
+        right_,
+        max_drop="accuracy=0.5",
+        max_unscored=2 / 16,
+        benchmark=cases,
+        options=ReportOptions(unscored="exclude"),
+    ).numbers
+
+    assert (found.gate.n_items, found.unscored_shares, found.too_many_unscored) == (14, (0.0, 2 / 16), False)
+    assert (found.gate.metrics[0].drop, found.decision) == (0, "pass")
+    assert [str(note) for note in found.notes] == [
+        "Without a verdict: 0 items of the baseline, 2 of the run; each is left out.",
+        "The metrics are over the 14 items on which both gave a verdict or a value.",
+    ]
+
+
+def test_a_gate_of_two_ways_of_asking_says_so(few, tmp_path):
+    cases, (every, *_) = few
+    blind = casewise.judge(cases, "constant:safe", arms="none", out=tmp_path / "blind")
+
+    assert [str(note) for note in gated(cases, blind, every, "accuracy=0.5").notes] == [
+        "The two runs were asked in different ways: constant:safe (binary) and constant:safe (binary, none)."
+    ]

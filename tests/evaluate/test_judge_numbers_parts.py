@@ -31,6 +31,7 @@ from casewise.judges.plan import Selection, ablation_arms
 from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.stats.estimates import ONE_CLUSTER, ONE_QUERY, STUDENT, Estimate
 from casewise.stats.labels import PUBLISHED, VOTES
+from casewise.storage.benchmark import Published
 
 VOTED = ("sssss", "uuuuu", "ssssu", "suuuu", "su", ".") * 2
 """Clear, split, a tie and none, twice: queries 0 to 5, two of each category."""
@@ -118,6 +119,9 @@ def test_a_judge_with_too_few_verdicts_has_metrics_and_no_agreement(numbers):
     assert [answer.judge for answer in numbers.answers] == ["good (binary)", "bold (binary)", "again (binary)"]
     assert set(numbers.error_groups) == {"good (binary)", "bold (binary)", "again (binary)"}
     assert numbers.labelled
+    assert {(score.judge, score.subset) for score in numbers.subsets} == {
+        (f"{judge} (binary)", subset) for judge in WORLD.judges for subset in ("clear", "close")
+    }
 
 
 def test_the_details_of_a_series_are_what_its_answers_allow(numbers):
@@ -337,7 +341,7 @@ def test_without_all_subsets_or_without_the_whole_context_there_is_less_to_say(t
 # Wordings of a prompt.
 
 
-def test_wordings_of_one_judge_are_compared_on_the_items_that_all_were_asked(runs):
+def test_wordings_of_one_judge_are_compared_on_the_items_that_all_were_asked(runs, numbers):
     def in_wording(name, wording, series, asked):
         manifest = SimpleNamespace(judge_name="J", wordings={"binary": wording})
         return replace(series, run=SimpleNamespace(manifest=manifest, behaviour=None, wording=name), asked=asked)
@@ -346,7 +350,9 @@ def test_wordings_of_one_judge_are_compared_on_the_items_that_all_were_asked(run
     first_half = np.arange(12) < 10
     both = replace(runs, series=(in_wording("a", "1", good, first_half), in_wording("b", "2", bold, good.asked)))
     (found,) = wordings_of(both, ReportOptions())
+    (reported,) = replace(numbers, runs=both).wordings
 
+    assert (reported.name, reported.accuracies, numbers.wordings) == (found.name, found.accuracies, ())
     assert (found.name, found.wordings) == ("J (binary)", ("a (1)", "b (2)"))
     assert [accuracy.n for accuracy in found.accuracies] == [9, 9]
     assert [accuracy.estimate for accuracy in found.accuracies] == pytest.approx([8.5 / 9, 4.5 / 9])
@@ -458,3 +464,14 @@ def test_a_reader_is_told_of_calls_at_a_provider_fitted_thresholds_and_versions(
         "verdicts by thresholds fitted on other queries, for the fewest errors there."
     ]
     assert not [note for note in notes_of(scalar, ReportOptions()) if "fitted" in note]
+
+
+def test_the_policy_of_a_published_file_has_its_own_rows_where_the_benchmark_came_from_one(numbers, folders):
+    about = WORLD.benchmark.about.model_copy(
+        update={"published": Published(file="f.json", rates_count_intent=False, votes_hold_intent=False)}
+    )
+    released = JudgeNumbers.from_runs([folders["good"]], benchmark=replace(WORLD.benchmark, about=about))
+
+    assert numbers.metrics["label_policy"].unique().to_list() == ["votes"]
+    assert released.metrics["label_policy"].unique(maintain_order=True).to_list() == ["votes", "published"]
+    assert released.categories["label_policy"].unique().to_list() == ["votes"]
