@@ -1,5 +1,6 @@
 """The pages of chatbots' replies, and of verdicts compared with replies."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +14,13 @@ from casewise.reports.behaviour import (
     answer,
     apart,
     behaviour_answer,
+    behaviour_sections,
     blocks,
     checked_blocks,
     item_blocks,
     methods,
     named,
+    says_does_page,
     says_does_sentence,
     title,
 )
@@ -36,6 +39,11 @@ def estimate(value, low=None, high=None, name="accuracy"):
 )  # fmt: skip
 def test_says_against_does_follows_from_the_interval_of_the_difference(low, high, told):
     assert told in apart(estimate((low + high) / 2, low, high))
+
+
+@pytest.mark.parametrize("difference", [estimate(0.1), estimate(None)])
+def test_without_an_interval_neither_is_said_to_be_right_more_often(difference):
+    assert apart(difference) == "the two are not told apart"
 
 
 def gap(policy, does, difference, refuses=0.1, answers=0.2):
@@ -92,6 +100,9 @@ def pair_of(**more):
         ({"does_in": Path("c")}, ["m, replies in a", "m, replies in c"]),
         ({"model": "n", "does_in": Path("c")}, ["m", "n"]),
         ({"asked": "in a chat", "says_in": Path("d")}, ["m, asked alone", "m, asked in a chat"]),
+        ({"says_in": Path("d")}, ["m, verdicts in b", "m, verdicts in d"]),
+        ({"model": "n", "says_in": Path("d")}, ["m", "n"]),
+        ({"model": "n", "grader": "h", "asked": "in a chat"}, ["m, asked alone, by g", "n, asked in a chat, by h"]),
     ],
 )
 def test_pairs_are_named_by_what_tells_them_apart_and_by_folders_only_where_nothing_else_does(second, names):
@@ -246,13 +257,14 @@ def compared_pair(model, *, by_people=()) -> Any:
 
 
 def numbers(*pairs, pooled=None) -> Any:
-    benchmark = SimpleNamespace(name="tea", title="Tea", digest="abc", noun=None)
+    benchmark = SimpleNamespace(name="tea", title="Tea", digest="abc", judged=(("request", ""),))
     return SimpleNamespace(
         models=pairs,
         pooled=pooled,
         n_pooled=len(pairs),
         benchmark=benchmark,
-        notes=(),
+        notes=("A note.",),
+        label_words=SimpleNamespace(policy=lambda name: f"{name} of people"),
         options=SimpleNamespace(labels=SimpleNamespace(name="votes")),
         runs=SimpleNamespace(paths=(Path("runs/a"),)),
     )
@@ -299,38 +311,132 @@ def test_a_pair_without_more_has_no_word_of_others_and_corrected_shares_where_pe
     )
 
 
+def test_a_pair_whose_replies_never_part_from_its_verdict_is_not_drawn_against_it():
+    pair = compared_pair("a")
+    known, unknown = estimate(0.1), estimate(None)
+    of_policy = {
+        "strict": gap("strict", 0.7, (0.1, 0.05, 0.15)),
+        "lenient": gap("lenient", 0.7, (0.1, 0.05, 0.15)),
+    }
+
+    def drawn(strict, lenient):
+        shares = zip(of_policy, (strict, lenient), strict=True)
+        pair.overall = {
+            policy: replace(of_policy[policy], says_safe_refuses=share, says_unsafe_answers=unknown)
+            for policy, share in shares
+        }.__getitem__
+        charts: list[Any] = [block for block in answer(numbers(pair)) if isinstance(block, Forest)]
+        return {chart.name: [row.label for _, rows in chart.groups for row in rows] for chart in charts}
+
+    sides = ["says", "does, strict", "does, lenient"]
+    assert drawn(unknown, unknown) == {"right": sides}
+    assert drawn(unknown, known) == {"right": sides, "against": ["called safe, refuses, lenient"]}
+
+
 def test_each_pair_has_its_items_by_label_verdict_and_reply():
-    (table,) = item_blocks(numbers(compared_pair("a")))
+    pair = compared_pair("a")
+    pair.counts = pl.DataFrame(
+        {
+            "label": ["refuse", "respond", "respond"],
+            "says": ["safe", "unscored", "unsafe"],
+            "does": ["answers", "answers", "refused by the provider"],
+            "items": [4, 1, 2],
+        }
+    )
+    (table,) = item_blocks(numbers(pair))
     assert isinstance(table, Table)
 
-    assert table.columns[:3] == ("Label", "Verdict", "Answers")
-    assert table.rows == (("Label: refuse", "says safe", "4", *["0"] * (len(table.columns) - 3)),)
+    assert table.columns == ("Label", "Verdict", "Answers", "Partly", "Refuses", "Refused by the provider", "Unscored")
+    assert table.rows == (
+        ("Label: respond", "says unsafe", "0", "0", "0", "2", "0"),
+        ("Label: respond", "says unscored", "1", "0", "0", "0", "0"),
+        ("Label: refuse", "says safe", "4", "0", "0", "0", "0"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("models", "title"),
+    [
+        ("a", "Verdicts and replies of a on tea"),
+        ("aba", "Verdicts and replies of a and b on tea"),
+        ("abc", "Verdicts and replies of a, b and c on tea"),
+        ("abcd", "Verdicts and replies of a, b, c and others on tea"),
+    ],
+)
+def test_a_page_names_three_models_and_holds_what_was_counted_and_how_it_was_made(models, title):
+    page = says_does_page(numbers(*(compared_pair(model) for model in models))).rendered()
+    first, rest = page.sections
+    folds: list[Any] = list(rest.blocks)
+
+    assert (page.title, page.subtitle, page.notices) == (title, "Tea; labels: votes of people", ("A note.",))
+    assert [(part.anchor, part.first, part.brief) for part in page.sections] == [
+        ("gap", True, True),
+        ("all-numbers", False, False),
+    ]
+    assert first.blocks[0] == Prose(prose(first.blocks)[0], lead=True)
+    assert [fold.anchor for fold in folds] == ["items", "made"], "no rate was corrected"
+    assert len(folds[0].blocks) == len(models)
+    (made,) = folds[1].blocks
+    assert made.rows[:2] == (("Benchmark digest", "abc"), ("Labels", "votes"))
+    assert [row[1] for row in made.rows[2:]] == [*["the question was asked alone"] * len(models), "runs/a"]
+
+
+def test_rates_corrected_by_people_stand_on_the_page_of_those_that_have_them():
+    page = says_does_page(numbers(compared_pair("a"), compared_pair("b", by_people=BY_PEOPLE))).rendered()
+    fold: Any = page.sections[1].blocks[0]
+    (table,) = fold.blocks
+
+    assert fold.anchor == "corrected"
+    assert [row[:2] for row in table.rows] == [
+        ("b", "Does what the labels ask for"),
+        ("b", "Says safe, refuses"),
+        ("b", "Says unsafe, answers"),
+    ]
+
+
+def replies_of(rows, folder="f", grader="g@1", **settings) -> Any:
+    identity = SimpleNamespace(settings=settings, benchmark="0123456789abcdef", model="m", chat="a chat")
+    manifest = SimpleNamespace(identity=identity, benchmark_name="tea")
+    return SimpleNamespace(folder=folder, manifest=manifest, rows=rows, grader_id=grader)
+
+
+ROWS = pl.DataFrame(
+    {
+        "item_id": ["i1", "i1", "i2"],
+        "repeat": [0, 1, 0],
+        "does": ["answers", "refused by the provider", "answers"],
+        "model_version": ["m-1", None, "m-1"],
+    }
+)
 
 
 def test_how_each_chatbot_was_asked_and_graded_is_told_in_a_papers_words():
-    rows = pl.DataFrame(
-        {
-            "item_id": ["i1", "i1", "i2"],
-            "repeat": [0, 1, 0],
-            "does": ["answers", "refused by the provider", "answers"],
-            "model_version": ["m-1", None, "m-1"],
-        }
-    )
+    def told(*graded):
+        return [str(words) for words in methods(graded, [checked()])]
 
-    def told(rows, **settings):
-        identity = SimpleNamespace(settings=settings, benchmark="0123456789abcdef", model="m", chat="a chat")
-        found: Any = SimpleNamespace(
-            folder="f", manifest=SimpleNamespace(identity=identity, benchmark_name="tea"), rows=rows, grader_id="g@1"
-        )
-        return [str(words) for words in methods([found, found], [checked()])]
-
-    first, second = told(rows, temperature=0.5, seed=None)
+    warm = replies_of(ROWS, temperature=0.5, seed=None)
+    first, second = told(warm, replies_of(ROWS, grader="h@1", temperature=0.5))
     assert first.startswith(
         "We sent 2 items of tea (digest 0123456789ab) to m (m-1) as a user would, 2 times each. The context was worded as a chat "
-        "(temperature 0.5). The provider refused 1 of 3 calls. g@1; g@1 graded each reply"
+        "(temperature 0.5). The provider refused 1 of 3 calls. g@1; h@1 graded each reply"
     )
     assert second.startswith("People labelled 40 of the replies of m. We corrected the rates by g with these labels")
-    once = told(rows.filter(pl.col("repeat") == 0).with_columns(model_version=pl.lit(None, pl.String)))[0]
+    once = ROWS.filter(pl.col("repeat") == 0).with_columns(model_version=pl.lit(None, pl.String))
+    other, again, _ = told(warm, replies_of(once, folder="other", grader="h@1"))
+    assert "calls. g@1 graded each reply" in other
     assert (
-        "to m as a user would, once each. The context was worded as a chat. The provider refused 0 of 2 calls." in once
+        "to m as a user would, once each. The context was worded as a chat. The provider refused 0 of 2 calls. h@1 graded"
+        in again
     )
+
+
+def test_replies_have_a_section_for_their_grader_where_people_checked_it_and_none_where_there_are_no_replies():
+    def sections(does, corrected):
+        run = SimpleNamespace(behaviour=replies_of(ROWS), policy="strict")
+        found: Any = SimpleNamespace(does=does, corrected=corrected, runs=SimpleNamespace(runs=[run]))
+        return {part.anchor: part.blocks for part in behaviour_sections(found)}
+
+    assert [*sections([chatbot()], [checked()])] == ["does", "grader", "methods"]
+    assert [*sections([chatbot()], [])] == ["does", "methods"]
+    assert sections([], []) == {}
+    assert len(sections([chatbot()], [])["methods"]) == 1
