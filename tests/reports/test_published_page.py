@@ -189,7 +189,7 @@ def test_each_judge_has_a_row_by_the_papers_rules_and_the_papers_own_are_said_to
 
 
 def test_parameters_left_out_stand_beside_the_whole_context():
-    (table,) = ablation(paper(left_out=(OMITTED,)))
+    table = table_named(ablation(paper(left_out=(OMITTED,))), "ablation-table")
 
     assert table.rows == (("a (your run)", "recipient, sender", "recall_safe", "0.600 [0.500, 0.700]", "–"),)
     assert [words.partition(".")[0] for words in prose(ablation(paper()))] == ["No run leaves parameters out"]
