@@ -84,7 +84,7 @@ def test_a_combination_that_leaves_no_number_is_counted_and_not_taken_for_zero(n
     found = numbers(World("all tied", ("su",) * 8, {"bold": always("s", 8)}))
 
     assert {world.rules.ties for world in found.worlds if world.rules.labels == "votes"} == {"half", "safe", "unsafe"}
-    assert any("left out: the number of a judge cannot be computed" in note for note in found.notes)
+    assert "1 combination is left out: the number of a judge cannot be computed there." in found.notes
 
 
 # What is said of combinations, of numbers that are written down.
@@ -296,5 +296,5 @@ def test_the_json_has_each_combination_with_its_rules(numbers):
     drop = content["combinations"][1]
     # without the ties all labels are safe
     assert (drop["first"], drop["may_be_best"]) == (["good (binary)", "bold (binary)"],) * 2
-    assert content["decisive"] == ["ties"]
+    assert (content["decisive"], content["notes"]) == (["ties"], [])
     assert content["without_effect"] == [str(sentence) for sentence in found.without_effect]
