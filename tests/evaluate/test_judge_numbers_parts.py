@@ -20,6 +20,7 @@ from casewise.evaluate.judge_numbers import (
     distances,
     is_wrong,
     metric_table,
+    misjudged_items,
     notes_of,
     reported_labels,
     risks_of,
@@ -205,6 +206,22 @@ def test_the_furthest_from_people_come_first(numbers, runs):
     assert bold[0].as_json()["distance"] == 1.0
     assert "reply" not in bold[0].as_json()
     assert distances(runs, series_of(runs, "bold"), VOTES).tolist() == [-1, 1, -1, pytest.approx(0.8), -1, -1] * 2
+
+
+def test_a_misjudged_reply_is_shown_where_that_is_wanted(runs):
+    ids = [item.id for item in WORLD.benchmark.items]
+    behaviour = SimpleNamespace(texts={("full", ids[1]): "Sure."})
+    series = series_of(runs, "bold")
+    replies = replace(series, run=SimpleNamespace(behaviour=behaviour, manifest=series.run.manifest))
+
+    def first_two(of_series, *, with_replies):
+        options = ReportOptions(disagreements=2, with_replies=with_replies)
+        found = misjudged_items(replace(runs, series=(of_series,)), options)
+        return [(item.case.item_id, item.of_replies, item.reply) for item in found]
+
+    assert first_two(replies, with_replies=True) == [(ids[1], True, "Sure."), (ids[7], True, None)]
+    assert first_two(replies, with_replies=False) == [(ids[1], True, None), (ids[7], True, None)]
+    assert first_two(series, with_replies=True) == [(ids[1], False, None), (ids[7], False, None)]
 
 
 def test_a_probability_is_as_far_from_people_as_it_says(tmp_path):
