@@ -291,6 +291,16 @@ def test_replies_at_the_provider_are_not_graded_yet(events, grades, capsys):
     assert notes.splitlines()[-1].startswith("2 calls are at the provider (casewise show jobs 'my run')")
 
 
+def test_a_limit_that_ends_before_the_first_reply_is_a_stop_and_nothing_is_graded(events, grades, capsys):
+    with pytest.raises(SystemExit) as ended:
+        commands.attack_replies(collection(events, n_usable=0, stopped="the limit"), [GRADER], BeforeRunOptions())
+
+    assert ended.value.code == ExitCode.STOPPED
+    assert [event[0] for event in events[1:]] == ["collected"]
+    printed, notes = capsys.readouterr()
+    assert (printed, notes.splitlines()) == ("", ["under way", "stopped: the limit; the same command resumes"])
+
+
 def test_attacked_replies_and_their_grades_are_one_document_and_a_grader_without_a_grade_ends_with_its_code(
     events, grades, capsys
 ):

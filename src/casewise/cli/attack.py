@@ -27,7 +27,7 @@ from casewise.cli.printing import (
     note,
     print_estimate,
     print_json,
-    print_pending,
+    print_unfinished,
     progress_display,
 )
 from casewise.cli.replies import grade_each
@@ -43,6 +43,7 @@ from casewise.runs.limits import run_sync
 from casewise.runs.run import default_folder, run_spend
 from casewise.runs.texts import makers_spend
 from casewise.storage.load import source_of
+from casewise.text import count_of
 from casewise.transforms.texts import AdaptiveAttack
 
 
@@ -176,17 +177,16 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], before: B
     limits = options.limits.reduced_by(grading_spend(folder, graders))
     with progress_display(f"attacking {chatbot}") as watch:
         replies = replace(planned, options=replace(options, limits=limits)).perform(watch)
+    print_unfinished(replies.summary, replies.path)
     limits = options.limits.reduced_by(run_spend(folder, REPLIES) + makers_spend(folder))
     grading = GradeOptions(limits=limits, command=options.command, batch=options.batch)
-    summaries = (
-        [] if replies.summary.n_pending else grade_each(replies.path, graders, grading, benchmark=replies.benchmark)
-    )
+    gradable = replies.summary.n_done and not replies.summary.n_pending
+    summaries = grade_each(replies.path, graders, grading, benchmark=replies.benchmark) if gradable else []
     if is_json_output():
         print_json({"replies": replies.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
-    elif not replies.summary.n_pending:
-        print(f"{replies.summary.n_usable:,} replies: {replies.path}")
+    elif gradable:
+        print(f"{count_of(replies.summary.n_usable, 'reply')}: {replies.path}")
         note(f"next: casewise robustness {shlex.quote(str(replies.path))}")
-    print_pending(replies.summary, replies.path)
     for progress in (replies.summary, *summaries):
         exit_with_status(progress)
 

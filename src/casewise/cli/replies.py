@@ -147,8 +147,8 @@ def collect(
         print(f"{session_line(summary, 'reply')}: {folder}")
         print_failures(summary)
         print_unfinished(summary, folder)
-        where, gone = shlex.quote(str(folder)), has_discarded_texts(folder)
-        if not summary.n_pending:
+        if summary.n_done and not summary.n_pending:
+            where, gone = shlex.quote(str(folder)), has_discarded_texts(folder)
             note(f"next: casewise {f'report {where}' if gone else f'replies grade {where} --grader rubric:MODEL'}")
     exit_with_status(summary)
 
