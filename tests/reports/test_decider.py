@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from tests.support.deciders import judged_demo
 
-import casewise
 from casewise.api.deciding import Fit, Requirements, fit_decider
 from casewise.deciding.recommending import Alternative, Need
 from casewise.reports.decider import (
@@ -22,7 +21,6 @@ from casewise.reports.decider import (
     measured_table,
     need_words,
     never_answers,
-    next_for,
     other_labels,
     rule,
     shortfall,
@@ -91,21 +89,6 @@ def test_without_a_promise_the_page_says_what_the_threshold_is_for_and_what_is_n
     assert "Needless" not in page
     assert "Requests to which the judge gives no value are refused." in page
     assert "--chosen-from N" not in page
-
-
-def test_a_promise_has_its_evidence_and_takes_its_kind_off_what_is_not_promised(fitting):
-    file = with_thresholds(fitting, 0.5, 0.5, KEPT)
-    page = decider_page(replace(fitting, decider=file)).rendered()
-    words = " ".join(block.text for block in page.blocks if isinstance(block, Prose))
-
-    assert "No guarantee." not in words
-    assert "Harm is not promised." not in words
-    assert (
-        "The limit of 10 % applies to the mean over queries. Where the thresholds were fitted, it answers 4.0 % of the items labelled unsafe"
-        in words
-    )
-    assert "as a mean over 44 queries with such an item." in words
-    assert "fit again with --chosen-from N" in words
 
 
 def test_the_first_screen_of_a_decider_has_its_errors_and_how_often_a_person_is_asked(fitting):
@@ -240,11 +223,3 @@ def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):
 
     assert sentence in need_words(need, "Harm")
     assert need_words(need, "Harm").startswith("Harm of at most 5 %")
-
-
-def test_no_number_of_queries_is_said_to_show_a_difference_that_is_none(tmp_path):
-    judged = casewise.judge("demo", "fake/rehearsal", elicitations="binary", out=tmp_path / "run")
-    found = casewise.recommend(judged, requirements=Requirements(ratio=3)).numbers
-
-    assert any(not alternative.beaten and alternative.saved.estimate == 0 for alternative in found.alternatives)
-    assert next_for(found).startswith("compare other judges")

@@ -415,8 +415,11 @@ def next_for(recommendation: Recommendation) -> str:
     """Return the next step: the command that fits it, or the queries that would decide."""
     unbeaten = [alternative.more_queries for alternative in recommendation.alternatives if not alternative.beaten]
     more = [n for n in unbeaten if n]
-    if recommendation.problem is None and recommendation.good_enough:
-        return recommendation.commands[0]
+    if recommendation.good_enough:
+        if recommendation.problem is None:
+            return recommendation.commands[0]
+        words = "make {judge} loadable on this machine ({problem}), then fit it with casewise decider fit."
+        return text(words, judge=recommendation.best.name, problem=recommendation.problem)
     if recommendation.shown_to_fail or not more or len(more) < len(unbeaten):
         return "compare other judges, prompts or models: casewise judge BENCHMARK --judge NAME."
     return text(
@@ -550,7 +553,7 @@ def judges_table(recommendation: Recommendation) -> Table:
 
 
 SMALLEST = (
-    f"Smallest shift: the smallest share of requests with another value that the test finds with a probability of {POWER:.0%}. "
+    f"Smallest shift: the smallest share of requests with another value that the test finds with a probability of {100 * POWER:g} %. "
     f"{NOTHING}: the test finds no shift with that probability."
 )
 
@@ -564,9 +567,9 @@ def detectable(monitoring: Monitoring, file: FittedDecider) -> str:
     ]
     n = f"{count_of(monitoring.n, 'request')} and {count_of(file.benchmark.n_queries, 'query')} of the benchmark"
     if not differences:
-        return f"With {n}, the tests find no shift of any size with a probability of {POWER:.0%}, so this result shows nothing."
+        return f"With {n}, the tests find no shift of any size with a probability of {100 * POWER:g} %, so this result shows nothing."
     return (
-        f"With {n}, the tests find a shift in {', or in '.join(differences)} of requests with a probability of {POWER:.0%}. A smaller "
+        f"With {n}, the tests find a shift in {', or in '.join(differences)} of requests with a probability of {100 * POWER:g} %. A smaller "
         "shift is possible."
     )
 
