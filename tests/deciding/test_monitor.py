@@ -120,7 +120,7 @@ def test_no_difference_is_said_with_the_smallest_shift_that_would_have_been_foun
 
     assert tests["scores"] > tests["decisions"] > 0
     assert f"a shift in scores of {percent(tests['scores'])}, or in decisions of" in found.to_markdown()
-    assert "with a probability of 80%" in found.to_markdown()
+    assert "with a probability of 80 %" in found.to_markdown()
     assert found.as_json()["tests"][0]["smallest_shift"] == tests["scores"]
 
 
