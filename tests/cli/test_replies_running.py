@@ -269,6 +269,7 @@ def test_texts_are_discarded_only_once_every_grader_has_graded_all(graded, event
 def test_texts_stay_unless_their_removal_is_asked_for(graded, events):
     commands.grade(FOLDER, grader=["a"])
     assert ("discarded", FOLDER) not in events
+    assert events[-1][-1] == 0, "no grade is asked for again unless that is said"
     commands.grade(FOLDER, grader=["a"], discard_replies=True)
     assert events[-1] == ("discarded", FOLDER)
 
