@@ -9,9 +9,9 @@ from tests.support.worlds import World, always
 import casewise
 from casewise.api import RunOptions
 from casewise.errors import ConfigurationError
-from casewise.evaluate.viewing import ItemFilter, RunView, ViewedTable, select_items, shown_series, view
+from casewise.evaluate.viewing import ItemFilter, RunView, ViewedTable, attacks_of, select_items, shown_series, view
 from casewise.judges.plan import Selection
-from casewise.records import FULL, NO_CONTEXT
+from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.storage.run_folder import ItemNote
 
 WORLD = World(
@@ -75,6 +75,21 @@ def test_the_table_knows_what_it_holds(table):
     assert table.categories == tuple(sorted(table.categories))
     assert len(table.categories) == 3
     assert table.notices == WORLD.benchmark.notes()
+
+
+@pytest.mark.parametrize(
+    ("arm", "attacks"),
+    [
+        ("full", ()),
+        ("none", ()),
+        ("datamark", ()),
+        ("order:reversed", ()),
+        ("claim:agreed/user/safe", ("claim:agreed/user/safe",)),
+        ("claim:agreed/user/safe+datamark", ("claim:agreed/user/safe",)),
+    ],
+)
+def test_only_an_attack_of_an_arm_is_one(arm, attacks):
+    assert attacks_of(Arm.parse(arm)) == attacks
 
 
 # One filter at a time.

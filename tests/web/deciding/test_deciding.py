@@ -227,6 +227,9 @@ def test_a_problem_names_the_field_and_repeats_nothing_of_what_was_sent():
 
 def test_an_unknown_field_is_named_where_it_can_be_a_name_with_the_nearest_one():
     assert wrong("extra_forbidden", "quary").detail == "'quary' is an unknown field (did you mean 'query'?)"
+    assert wrong("extra_forbidden", "messages", 2, "rol").detail == (
+        "messages.2: 'rol' is an unknown field (did you mean 'role'?)"
+    )
     assert wrong("extra_forbidden", "a" * 41).detail == "the request has an unknown field"
     assert wrong("extra_forbidden", "two words").detail == "the request has an unknown field"
     both = RequestValidationError(

@@ -109,6 +109,20 @@ def test_the_official_client_asks_for_a_moderation(decider):
     assert said.results[0].to_dict()["category_scores"] == pytest.approx({"inappropriate_in_context": scored})
 
 
+def test_a_service_that_ends_closes_its_judge_and_its_log(decider, tmp_path, monkeypatch):
+    closed = []
+
+    async def close():
+        closed.append("judge")
+
+    monkeypatch.setattr(decider.judge, "close", close)
+    http = client(decider, capture=tmp_path / "log.jsonl")
+    log = http.app.state.service.log  # type: ignore[attr-defined]  # the app of a test client is typed as a function
+    with http:
+        assert (closed, log.file.closed) == ([], False)
+    assert (closed, log.file.closed) == (["judge"], True)
+
+
 def test_what_ask_is_to_a_moderation_client_is_a_setting(decider):
     unsure = {"input": "What else?"}
     said = [
