@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from tests.support.demo import DEMO
+from tests.support.pages import prose
 
-from casewise.evaluate.leaderboard import BestJudge, Leaderboard, LeaderboardRow, Leaderboards
+from casewise.evaluate.leaderboard import INTENT, BestJudge, Leaderboard, LeaderboardRow, Leaderboards
 from casewise.evaluate.yardsticks import People
 from casewise.reports.document import Forest, Prose, Table
 from casewise.reports.formats import is_synthetic
@@ -88,6 +89,48 @@ def test_judges_that_are_not_told_apart_are_told_how_many_queries_would():
     assert "casewise power judges --from runs/good runs/poor" in str(step.text)
 
 
+def test_the_next_step_is_about_the_users_runs_alone():
+    outputs = (row("b", 0.9, (1, 1), kind="output"), row("c", 0.5, (3, 3), kind="output"))
+    constant = replace(GOOD, judge="constant:intended")
+
+    def steps(*rows):
+        found = prose(blocks(leaderboard_page(board(*rows))))
+        return [words.removeprefix("Next: ") for words in found if words.startswith("Next: ")]
+
+    assert steps(*outputs) == []
+    assert steps(outputs[0], POOR, outputs[1]) == ["casewise recommend runs/poor tests whether to deploy it."]
+    assert steps(GOOD) == ["casewise recommend runs/good tests whether to deploy it."]
+    assert steps(constant, POOR) == [
+        "judge the same items with a model: casewise judge BENCHMARK --judge openai/MODEL."
+    ]
+
+
+def test_where_no_judge_is_first_no_errors_stand_in_large_figures():
+    page = leaderboard_page(board(replace(GOOD, best_rank=2, worst_rank=2), POOR))
+
+    assert "first-errors" not in tables(page)
+    assert tables(leaderboard_page(board(POOR, GOOD)))["first-errors"].caption == "Errors of good"
+
+
+def test_the_best_baseline_that_judges_nothing_is_drawn_and_what_has_no_accuracy_is_not():
+    intent, never = row(INTENT, 0.95, kind="baseline"), row("Always unsafe", 0.0, kind="baseline")
+    silent, unknown = row("silent", kind="baseline"), row("unknown", kind="baseline")
+    unknown.numbers["accuracy"] = Estimate("accuracy", None, None, None, 0.0, 0, "no items")
+    judges = tuple(row(f"judge {place}", 0.9 - place / 10, (1, 9)) for place in range(6))
+    chart = blocks(leaderboard_page(board(*judges, baselines=(never, intent, ALWAYS, silent, unknown))))[-1]
+    alone = blocks(leaderboard_page(board(*judges, baselines=(never, silent, unknown))))[-1]
+
+    assert [(bar.label, bar.key) for bar in chart.rows] == [
+        (INTENT, False),
+        *((f"judge {place}", True) for place in range(4)),
+        ("Always safe", True),
+        ("judge 4", True),
+        ("judge 5", False),
+        ("Always unsafe", False),
+    ]
+    assert (alone.rows[-1].label, alone.rows[-1].key) == ("Always unsafe", True)
+
+
 def test_beside_published_judges_the_users_own_runs_are_marked():
     published = [row(f"published {n}", 0.9 - n / 100, (1, 9), kind="output") for n in range(6)]
     chart = blocks(leaderboard_page(board(*published, POOR)))[-1]
@@ -128,6 +171,12 @@ def test_a_judge_without_a_rank_is_named_with_the_reason():
 
     assert "values gives values and no verdicts (AUROC 0.700). It is not ranked." in words(page)
     assert "values" not in [cells[1] for cells in tables(page)["board"].rows]
+    assert "good gives" not in words(page)
+    silent = leaderboard_page(board(GOOD, POOR, replace(row("silent"), n_unscored=60), replace(VALUES, n_unscored=90)))
+    assert prose(silent.sections[1].blocks)[:2] == [
+        "silent gave no verdict on 66.7 % of items, so no agreement is reported for it. It is not ranked.",
+        "values gives values and no verdicts (AUROC 0.700). It is not ranked.",
+    ]
 
 
 @pytest.mark.parametrize(("policy", "counts"), [("miss", "counts as wrong"), ("exclude", "is left out")])
@@ -143,12 +192,40 @@ def test_a_board_on_which_no_judge_can_be_ranked_says_so_first():
     assert (str(lead.text), lead.lead) == ("No judge can be ranked.", True)
     assert "(AUROC 0.700)" in str(reason.text)
     assert "casewise reread runs/values" in str(step.text)
+    of_two = blocks(leaderboard_page(board(replace(VALUES, source="runs/other"), VALUES)))
+    assert (len(of_two), str(of_two[2].text)) == (3, str(step.text).replace("runs/values", "runs/other"))
+    assert "board" not in tables(leaderboard_page(board(VALUES)))
 
 
 def test_the_only_judge_with_a_rank_is_compared_with_none():
     lead = blocks(leaderboard_page(board(GOOD, VALUES)))[0]
 
-    assert str(lead.text) == "good alone has a rank: there is no other judge to compare it with."
+    assert (str(lead.text), lead.lead) == ("good alone has a rank: there is no other judge to compare it with.", True)
+    assert isinstance(blocks(leaderboard_page(board(GOOD)))[0], Table), "nothing is said of the only judge"
+    assert "alone has a rank" not in words(leaderboard_page(board(GOOD, POOR, VALUES)))
+
+
+def test_the_highest_accuracy_is_corrected_for_the_choice_of_the_judge_that_was_picked():
+    def corrected(*names):
+        winners = tuple(BestJudge(name, number(0.77)) for name in names)
+        found = prose(blocks(leaderboard_page(board(GOOD, POOR, VALUES, winners=winners))))
+        return [said for said in found if "77.0 %" in said]
+
+    (of_good,), (of_poor,) = corrected("good"), corrected("poor")
+    assert "80.0 %" in of_good
+    assert "60.0 %" in of_poor
+    assert corrected("values", "other") == []
+
+
+def test_the_highest_correlation_that_votes_allow_and_people_are_said_where_they_are_known():
+    ceilings: Any = SimpleNamespace(pearson_in_words="0.910 [0.880, 0.940]")
+    known = leaderboard_page(board(GOOD, POOR, people=replace(PEOPLE, ceilings=ceilings)))
+
+    assert "The highest Pearson's r that people's votes allow is 0.910 [0.880, 0.940]." in words(known)
+    assert "Pearson's r" not in words(leaderboard_page(board(GOOD, POOR)))
+    assert "One person agrees" not in words(leaderboard_page(board(GOOD, POOR)))
+    without = row("without", None, (2, 2))
+    assert tables(leaderboard_page(board(GOOD, without)))["board"].rows[1][:3] == ("2", "without", "no verdicts")
 
 
 def test_chatbots_are_ranked_among_themselves_below_the_judges():
@@ -167,7 +244,12 @@ def test_chatbots_are_ranked_among_themselves_below_the_judges():
     assert [cells[1] for cells in tables(both)["chatbots"].rows] == ["chat", "talk"]
     assert "Each rank is an interval" in words(alone)
     lead: Any = both.sections[2].blocks[0]
-    assert str(lead.text) == "chat agrees most with people."
+    assert (str(lead.text), lead.lead) == ("chat agrees most with people.", True)
+    assert [part.brief for part in both.sections] == [False, True, True, False]
+    assert prose(both.sections[2].blocks)[-1].startswith("Chatbots are ranked among themselves")
+    assert not any("Each rank is an interval" in said for said in prose(both.sections[2].blocks))
+    apart = leaderboard_page(board(GOOD, POOR, *(replace(chatbot, best_rank=1, worst_rank=2) for chatbot in chatbots)))
+    assert "casewise recommend" in prose(blocks(apart))[-1], "the judges are told apart, whatever chatbots are"
 
 
 def test_notes_on_runs_stand_below_and_those_on_the_benchmark_above():
@@ -197,6 +279,12 @@ def test_a_board_over_several_benchmarks_has_a_column_for_each_and_a_dash_where_
     )
     assert tables(page)["ranks"].rows == (("good", "1", "–"), ("poor", "–", "2 to 3"), ("values", "–", "–"))
     assert "A note." in words(page)
+
+
+def test_a_board_over_several_benchmarks_without_people_has_no_row_of_them():
+    page = leaderboards_page(Leaderboards((board(GOOD), board(POOR))))
+
+    assert [cells[0] for cells in tables(page)["boards"].rows] == ["good", "poor"]
 
 
 @pytest.mark.parametrize(
