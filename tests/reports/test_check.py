@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import casewise
-from casewise.evaluate.check import CheckedCase
+from casewise.evaluate.check import CheckedCase, Limit
+from casewise.evaluate.conclusions import at_most
 from casewise.reports.check import MOST_QUERIES, about_more, check_page
 from casewise.reports.document import Exhibit, Forest, Prose
 from casewise.stats.estimates import Estimate
@@ -18,6 +19,7 @@ ROWS = [
     {"id": f"c{n}", "query": f"Question {n // 2}?", "context": f"case {n}", "human": label, "judge": verdict}
     for n, (label, verdict) in enumerate(zip(LABELS, VERDICTS, strict=True))
 ]
+GROUP = Estimate("accuracy", 0.5, 0.4, 0.6, 10.0, 0, "made up")
 CASE = CheckedCase(7, "c7", "Who was admitted?", "A nurse asks.", "safe", "unsafe")
 
 
@@ -46,7 +48,15 @@ def test_a_page_names_the_judge_the_file_and_what_they_hold(numbers):
     assert (page.title, page.subtitle) == ("judge in table.csv", "36 cases, 18 queries, 36 labels")
     assert check_page(replace(numbers, n_queries=36)).subtitle == "36 cases, 36 labels"
     assert check_page(replace(numbers, n_ratings=0)).subtitle == "36 cases, 18 queries, 36 shares of safe votes"
-    assert [(part.anchor, part.first) for part in page.sections] == [("answer", True), ("made", False)]
+    whole = check_page(replace(numbers, worst=(CASE,), groups=(("fraud", GROUP),)))
+    assert [part.anchor for part in page.sections] == ["answer", "made"]
+    assert [(part.anchor, part.first, part.brief) for part in whole.sections] == [
+        ("answer", True, True),
+        ("categories", False, False),
+        ("worst", True, True),
+        ("texts", False, False),
+        ("made", False, False),
+    ]
 
 
 def test_the_first_sentence_is_the_agreement_and_what_would_settle_what_is_open(numbers):
@@ -59,8 +69,11 @@ def test_the_first_sentence_is_the_agreement_and_what_would_settle_what_is_open(
 
 
 def test_cases_without_a_verdict_or_a_label_and_shares_alone_are_said(numbers):
-    said = sentences(replace(numbers, n_unscored=3, unscored={"empty": 2, "no verdict": 1}, n_ratings=0, n_labelled=30))
+    lacking = replace(numbers, n_unscored=3, unscored={"empty": 2, "no verdict": 1}, n_ratings=0, n_labelled=30)
+    said = sentences(lacking)
+    blocks = check_page(lacking).sections[0].blocks
 
+    assert [block.lead for block in blocks if isinstance(block, Prose)] == [True, False, False, False]
     assert said[1:] == [
         "Cases without a verdict of the judge: 3 (2 empty, 1 no verdict). They count as wrong in the accuracy, and as neither error.",
         "The labels are shares of safe votes without their numbers, so agreement among people cannot be computed.",
@@ -100,9 +113,29 @@ def test_the_worst_cases_go_by_the_users_own_ids_and_their_texts_stand_in_a_fold
     )
 
 
+def test_each_limit_has_its_conclusion_and_the_queries_of_its_kind_that_would_decide(numbers):
+    def limit(metric, further, *, least=False):
+        rate = Estimate(metric, 0.5, 0.4, 0.6, 10.0, 0, "made up")
+        return Limit(at_most("judge", rate, limit=0.55, least=least), further)
+
+    limits = (
+        limit("accuracy", 1200, least=True),
+        limit("harm", 30),
+        limit("over_refusal", 25_000),
+        limit("harm", None),
+    )
+    share = "50.0 % [40.0, 60.0]."
+
+    assert sentences(replace(numbers, limits=limits))[1:] == [
+        f"The accuracy of judge may or may not be at least 55.0 %: {share} About 1,200 more labelled queries would decide.",
+        f"The harm of judge may or may not be at most 55.0 %: {share} About 30 more queries that people call unsafe would decide.",
+        f"The over-refusal of judge may or may not be at most 55.0 %: {share} More than 20,000 more queries that people call safe would decide.",
+        f"The harm of judge may or may not be at most 55.0 %: {share}",
+    ]
+
+
 def test_several_categories_stand_on_one_axis(numbers):
-    group = Estimate("accuracy", 0.5, 0.4, 0.6, 10.0, 0, "made up")
-    forest = check_page(replace(numbers, groups=(("fraud", group),))).sections[1].blocks[0]
+    forest = check_page(replace(numbers, groups=(("fraud", GROUP),))).sections[1].blocks[0]
 
     assert isinstance(forest, Forest)
     assert [(row.label, row.written) for row in forest.rows] == [("fraud", "50.0 % [40.0, 60.0]")]
