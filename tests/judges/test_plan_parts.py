@@ -1,5 +1,6 @@
 """The parts of a plan: its ways and sizes, what it is refused for, its estimate, and the manifest of its run."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,14 @@ from casewise.judges.plan import (
     estimate_run,
     manifest,
     numbered,
+    pause_where_unread,
     select,
     unseen_attacks,
     unseen_note,
 )
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
-from casewise.records import FULL, NO_CONTEXT, Arm
+from casewise.records import FULL, NO_CONTEXT, Arm, Judgement, Scored, Unscored, UnscoredReason
 from casewise.runs.run import CallEstimate
 from casewise.transforms.catalogue import parse_arm
 
@@ -163,3 +165,63 @@ def test_the_manifest_of_a_run_says_what_was_judged_by_which_words():
     assert identity.settings == JUDGE.settings()
     assert written.wordings == JUDGE.wordings(("binary",))
     assert (written.judge_name, written.benchmark_source, written.address) == (JUDGE.name, "demo", None)
+
+
+# The pause after the first replies.
+
+
+def judgement(*, read=False, reply: str | None = "?", reason=UnscoredReason.UNPARSED, **more) -> Judgement:
+    outcome = Scored(value=1.0) if read else Unscored(reason=reason)
+    return Judgement(
+        item_id="i", judge_id="j", elicitation="binary", arm="full", outcome=outcome, raw_reply=reply, **more
+    )
+
+
+def told(log, judgements) -> tuple[list[str], list[str]]:
+    """What a person who watches is told of these judgements, and the reasons for which the run is asked to stop."""
+    said: list[str] = []
+    stops: list[str] = []
+    watch: Any = SimpleNamespace(say=said.append, stop=SimpleNamespace(ask=stops.append))
+    count = pause_where_unread(watch, log)
+    for each in judgements:
+        count(None, each)  # type: ignore[arg-type]  # the ask plays no part
+    return said, stops
+
+
+def test_a_run_pauses_at_its_fiftieth_reply_if_fewer_than_five_give_a_verdict_and_shows_three_of_the_others(tmp_path):
+    log = tmp_path / "judgements.jsonl"
+    log.touch()
+    said, stops = told(log, [*[judgement(read=True)] * 4, *(judgement(reply=f"{n} {'é' * 200}") for n in range(46))])
+
+    assert said == [f'a reply without a verdict: "{n} {"é" * 148}"' for n in range(3)]
+    (stop,) = stops
+    assert stop.startswith("4 of the first 50 replies could be read. Try --structured, ")
+    assert told(log, [judgement()] * 49) == ([], [])
+    assert told(log, [*[judgement()] * 45, *[judgement(read=True)] * 5]) == ([], [])
+    assert len(told(log, [judgement()] * 120)[1]) == 1, "once, and not with each reply after it"
+    assert told(log, [*[judgement(read=True)] * 50, *[judgement()] * 60]) == ([], []), "only the first replies count"
+
+
+def test_only_replies_of_the_models_own_calls_count_towards_the_pause(tmp_path):
+    log = tmp_path / "judgements.jsonl"
+    log.touch()
+    others = [judgement(reply=None), judgement(shared_with="i2"), judgement(reply=None, shared_with="i2")]
+
+    for other in others:
+        assert told(log, [*[judgement()] * 49, *[other] * 60]) == ([], [])
+        assert len(told(log, [*[other] * 60, *[judgement()] * 50])[1]) == 1
+
+
+def test_replies_of_earlier_sessions_count_towards_the_pause_but_for_those_that_are_asked_again(tmp_path):
+    log = tmp_path / "judgements.jsonl"
+
+    def stops_after(earlier, n):
+        log.write_text("".join(f"{each.model_dump_json()}\n" for each in earlier))
+        return len(told(log, [judgement()] * n)[1])
+
+    failed = judgement(reply=None, reason=UnscoredReason.UNAVAILABLE)
+
+    assert [stops_after([judgement()] * 30, n) for n in (19, 20)] == [0, 1]
+    assert stops_after([*[judgement()] * 25, *[judgement(read=True)] * 5], 20) == 0, "five of these were read"
+    assert stops_after([judgement()] * 50, 60) == 0, "a resumed run pauses no more"
+    assert [stops_after([*[failed] * 30, *[judgement()] * 30], n) for n in (19, 20)] == [0, 1]

@@ -5,7 +5,7 @@ from tests.replies.cases import CASES, GRADES, QUERY
 
 from casewise.errors import ConfigurationError, DataError, JudgeError
 from casewise.judges.guard_profiles import find_profile
-from casewise.models.load import LoadedModel
+from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Classification, FakeModel, Rejected, Reply, TextClassifier
 from casewise.records import Ungraded
 from casewise.replies.graders import (
@@ -13,6 +13,7 @@ from casewise.replies.graders import (
     ClassifierGrader,
     GradingTask,
     GuardGrader,
+    KeywordsGrader,
     RubricGrader,
     grade_by_keywords,
     label_outcomes,
@@ -152,6 +153,8 @@ def test_a_classifiers_likeliest_label_is_the_outcome_and_without_a_middle_it_sa
 
     assert (found.outcome, found.raw_reply) == ("refuses", "Refusal")
     assert found.probabilities == {"Non-refusal": 0.2, "Refusal": 0.8}
+    assert (found.latency_s, found.model_version) == (0.01, "minos")
+    assert (found.input_tokens, found.output_tokens, found.cost_usd) == (7, 0, 0.0)
     assert classifier.seen == [f"<|user|>\n{QUERY}\n<|assistant|>\nTap the hinge pins out."]
     assert "strict and lenient rates are the same" in ClassifierGrader(Classifier(refusal=0.5, answer=0.5)).notes()[0]
     assert ClassifierGrader(Classifier(refusal=0.5, partial_refusal=0.2, full_compliance=0.3)).notes() == ()
@@ -206,3 +209,56 @@ def test_two_functions_of_one_name_are_two_graders():
 def test_a_name_that_is_no_graders_says_what_there_is(name):
     with pytest.raises(ConfigurationError, match=r"there are keywords \(a weak baseline\), rubric:MODEL"):
         load_grader(name)
+
+
+def test_a_grader_is_found_by_the_kind_in_its_name_with_the_model_and_options_behind_it(monkeypatch, tmp_path):
+    loaded = []
+
+    def classifier_of(name, options):
+        loaded.append((name, options))
+        return Classifier(refusal=0.4, answer=0.6)
+
+    monkeypatch.setattr("casewise.replies.graders.load_classifier", classifier_of)
+    monkeypatch.setattr("casewise.replies.graders.find_function", lambda *which: MAKERS.get(which))
+    (tmp_path / "own_graders.py").write_text("def grade(query, reply):\n    return 'answers'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    options = ModelOptions(needs_key=False)
+    graders = {
+        name: load_grader(name, rubric="lenient", options=options)
+        for name in (
+            *("keywords", "rubric:fake/rehearsal", "guard:qwen3guard@fake/rehearsal"),
+            *("hf:./minos", "python:own_graders:grade", "mine:of some kind"),
+        )
+    }
+
+    assert {name: (type(grader), grader.name) for name, grader in graders.items()} == {
+        "keywords": (KeywordsGrader, "keywords"),
+        "rubric:fake/rehearsal": (RubricGrader, "fake/rehearsal, lenient rubric"),
+        "guard:qwen3guard@fake/rehearsal": (GuardGrader, "qwen3guard (fake/rehearsal)"),
+        "hf:./minos": (ClassifierGrader, "hf:./minos"),
+        "python:own_graders:grade": (CallableGrader, "python:own_graders:grade"),
+        "mine:of some kind": (CallableGrader, "made of some kind"),
+    }
+    assert loaded == [("hf:./minos", options)]
+
+
+MAKERS = {("graders", "mine"): lambda rest: CallableGrader(lambda query, reply: "answers", name=f"made {rest}")}
+
+
+def test_a_rehearsed_model_grades_whatever_options_are_given():
+    for options in (None, ModelOptions(fakes={}, needs_key=False)):
+        grader = load_grader("rubric:fake/rehearsal", options=options)
+        found = graded(grader)
+
+        assert (found.outcome in ("answers", "partly", "refuses"), found.ungraded) == (True, None)
+        assert "#strict@1+" in grader.id
+
+
+def test_a_grading_model_is_asked_for_a_short_reply_and_its_settings_name_the_rubric():
+    model = FakeModel('{"outcome": "answers"}')
+    rubric = load_rubric("lenient")
+    grader = RubricGrader(LoadedModel(model, None), rubric)
+    graded(grader)
+
+    assert model.calls[0][1].max_tokens == 300
+    assert grader.settings() == {**model.settings(), "max_tokens": 300, "rubric": rubric.id}
