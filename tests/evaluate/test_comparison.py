@@ -608,3 +608,39 @@ def test_a_gate_of_two_ways_of_asking_says_so(few, tmp_path):
     assert [str(note) for note in gated(cases, blind, every, "accuracy=0.5").notes] == [
         "The two runs were asked in different ways: constant:safe (binary) and constant:safe (binary, none)."
     ]
+
+
+def test_a_judge_that_is_right_nowhere_is_behind_one_that_is_right_at_times():
+    found = comparison((0.02, 0.2))
+    low = replace(found, estimates={"a": (estimate(0.1),), "b": (estimate(0.0),)})
+
+    assert (
+        join(" ", sentences_of(low))
+        == "a agrees most with people (accuracy 10.0 %). It beats b by 10.0 points [2.0, 20.0]."
+    )
+
+
+def test_pairs_are_concluded_on_by_a_metric_that_all_of_them_have(few):
+    cases, judges = few
+    numbers = compare(*judges, benchmark=cases).numbers
+    auroc = estimate(0.3, 0.2, 0.4, name="auroc")
+    first, *others = (replace(pair, differences=(auroc,)) for pair in numbers.comparison.pairs)
+    pairs = (replace(first, differences=(estimate(0.1), auroc)), *others)
+    mixed = replace(numbers, comparison=replace(numbers.comparison, pairs=pairs))
+
+    assert [found.estimate for found in mixed.conclusions[1:]] == [0.3, 0.3, 0.3]
+
+
+def test_the_json_of_a_comparison_has_the_exact_test_of_each_pair_with_verdicts(few):
+    cases, (every, _, right_) = few
+    numbers = compare(every, right_, benchmark=cases).numbers
+    (pair,) = numbers.as_json()["pairs"]
+    without = replace(numbers.comparison, pairs=(replace(numbers.comparison.pairs[0], test=None),))
+
+    # of sixteen items both are right on the eight safe ones, and the second alone on the others
+    assert (pair["first"], pair["exact_test"]["only_first_right"], pair["exact_test"]["only_second_right"]) == (
+        *("constant:safe (binary)", 0, 8),
+    )
+    assert pair["exact_test"]["p_exact"] == pytest.approx(2 * 0.5**8)
+    assert "test" not in pair
+    assert replace(numbers, comparison=without).as_json()["pairs"][0]["exact_test"] is None

@@ -306,6 +306,7 @@ def test_a_board_is_over_the_items_that_all_were_asked_or_scored_and_says_so(few
     assert [row.n_unscored for row in whole.rows] == [0, 1]
     assert [row.n_unscored for row in scored.rows] == [0, 0]
     assert (scored.unscored, whole.unscored, whole.labels) == ("exclude", "miss", "votes")
+    assert (whole.label_policy, replace(whole, labels="votes,ties:safe").label_policy) == ("votes", "votes,ties:safe")
     assert {row.numbers["accuracy"].n for row in (*scored.rows, *scored.baselines)} == {5}
 
 
