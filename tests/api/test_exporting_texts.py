@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from casewise.api import exporting
-from casewise.api.exporting import ExportResult, batch_jobs, check_format, export, kind_of_source, show_benchmark
+from casewise.api.exporting import (
+    ExportResult,
+    batch_jobs,
+    check_format,
+    export,
+    kind_of_source,
+    paper,
+    show_benchmark,
+    show_run,
+)
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.batch_jobs import BATCHES, JobEvent
 
@@ -224,3 +233,46 @@ def test_batch_jobs_are_listed_from_the_oldest_and_those_that_ended_on_request(t
     with pytest.raises(DataError, match="there is no such folder"):
         batch_jobs(["nowhere"])
     assert exporting.HERE == ("runs", "replies")
+
+
+def test_a_run_or_one_item_of_it_is_shown(monkeypatch):
+    monkeypatch.setattr("casewise.api.exporting.run_json", lambda *named, benchmark: {"json": (*named, benchmark)})
+    monkeypatch.setattr("casewise.api.exporting.run_page", lambda *named, benchmark: ("page", *named, benchmark))
+    whole, item = show_run("run"), show_run(RUN, "1", benchmark="moved")
+
+    assert (whole.as_json(), item.as_json()) == ({"json": (RUN, None, None)}, {"json": (RUN, "1", "moved")})
+    page: Any = item.document
+    assert page == ("page", RUN, "1", "moved")
+
+
+@pytest.mark.parametrize("highest", [None, "the best judge"])
+def test_the_paper_is_recomputed_over_the_benchmark_of_the_runs_or_casebench(monkeypatch, highest):
+    asked = list[Any]()
+    published = SimpleNamespace(highest=highest, table=1, replays=[SimpleNamespace(as_json=lambda: {"replay": 1})])
+
+    def loaded(name):
+        return SimpleNamespace(stated=f"{name}, as stated")
+
+    def paper_numbers(benchmark, *, outputs, runs):
+        asked.append((benchmark.stated, outputs, runs))
+        return published
+
+    monkeypatch.setattr("casewise.api.exporting.loaded_benchmark", loaded)
+    monkeypatch.setattr(
+        "casewise.api.exporting.read_runs", lambda _runs, **_options: SimpleNamespace(benchmark=loaded("the runs'"))
+    )
+    monkeypatch.setattr("casewise.api.exporting.output_files", lambda outputs: ("files", outputs))
+    monkeypatch.setattr("casewise.api.exporting.paper_numbers", paper_numbers)
+    monkeypatch.setattr("casewise.api.exporting.paper_document", lambda numbers, benchmark: (numbers, benchmark.stated))
+    monkeypatch.setattr("casewise.api.exporting.conclusions_json", list)
+    alone, over_runs = paper(outputs=Path("outputs")), paper(RUN)
+    paper(benchmark="demo")
+
+    assert alone.as_json() == {
+        "benchmark": "casebench, as stated",
+        "numbers": {"highest": highest, "table": 1, "replays": [{"replay": 1}]},
+        "conclusions": [highest] if highest else [],
+    }
+    assert over_runs.as_json()["benchmark"] == "the runs', as stated"
+    assert [where for where, *_ in asked] == ["casebench, as stated", "the runs', as stated", "demo, as stated"]
+    assert asked[0][1:] == (("files", Path("outputs")), None)
