@@ -33,7 +33,9 @@ ROWS = [
 def test_public_benchmarks_are_a_table_with_what_is_not_stated_in_words(monkeypatch, capsys):
     monkeypatch.setattr("casewise.cli.data.api.public_benchmarks", lambda: SimpleNamespace(to_dicts=lambda: ROWS))
     commands.list_()
-    _, *rows = capsys.readouterr().out.splitlines()
+    printed, notes = capsys.readouterr()
+    _, *rows = printed.splitlines()
+    assert notes.startswith("casewise data fetch NAME fetches one; unpinned: ")
     assert [" ".join(row.split()) for row in rows] == [
         "tea 9 requests see its file MIT one hub yes",
         "ale 7 replies people CC two git, unpinned no",
