@@ -10,7 +10,7 @@ from tests.support.databases import new_database
 from casewise.contexts.opinions import OpinionOptions, ask_opinions
 from casewise.contexts.review import Act
 from casewise.database.engine import job_lock
-from casewise.errors import RunConflict
+from casewise.errors import RunConflict, Unavailable
 from casewise.models.protocol import FakeModel, Rejected
 from casewise.runs.limits import Limits, RunObserver
 from casewise.storage.run_folder import kind_of
@@ -130,6 +130,18 @@ def test_a_reply_that_was_no_opinion_is_asked_for_again_where_that_is_wanted(her
 
     assert (idle.n_calls, idle.n_unusable) == (0, 2)
     assert (again.n_calls, again.n_usable, again.n_unusable) == (2, 2, 0)
+
+
+def test_a_context_that_got_no_answer_is_asked_about_again_by_the_same_command(here):
+    first = asked(here, lambda _messages, _options: Unavailable("503"), limits=Limits(1))
+    second = asked(here, opinion())
+
+    assert (first.n_unavailable, first.as_json()["unavailable"]) == (2, 2)
+    assert first.lines("m") == [
+        "m was asked about 2 contexts; 0 replies contain no opinion",
+        "2 contexts got no answer; the same command asks about them again",
+    ]
+    assert (second.n_calls, second.n_usable, second.n_unusable, second.n_unavailable) == (2, 2, 0, 0)
 
 
 def test_two_at_once_do_not_pay_twice(here):

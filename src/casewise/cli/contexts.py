@@ -233,7 +233,9 @@ def generate(
         print_json(summary.as_json())
         exit_with_status(summary)
         return
-    print(f"{summary.n_usable} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
+    print(
+        f"{count_of(summary.n_usable, 'context')} generated, {summary.failed.total():,} failed, in {count_of(summary.n_calls, 'call')}"
+    )
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
     print_pending(summary)
@@ -306,7 +308,7 @@ def check(
         print_json({**json_fields(report), "review": review.as_json()})
     else:
         print("\n".join([*report.lines(), *review.lines()]))
-    if opinions is not None and (opinions.stopped or opinions.n_pending):
+    if opinions is not None and (opinions.stopped or opinions.n_pending or opinions.n_unavailable):
         raise SystemExit(ExitCode.STOPPED)
 
 

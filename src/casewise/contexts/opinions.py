@@ -31,6 +31,7 @@ from casewise.runs.engine import Asks, separate_calls
 from casewise.runs.limits import RunObserver, RunProgress
 from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, new_session, perform
 from casewise.storage.run_folder import AnyManifest, LogKind, now
+from casewise.text import count_of
 
 MAX_TOKENS = 1000
 FEWEST_LETTERS = 3
@@ -107,6 +108,8 @@ class Opinion(Call):
     """Whether the context fits its intent; None where the reply is no opinion."""
     problem: str | None = None
     """The reason why the reply is no opinion; None where it is one."""
+    passing: bool = False
+    """True where the endpoint failed for a reason that may pass."""
     findings: tuple[Remark, ...] = ()
     unquoted: int = 0
     raw_reply: str | None = None
@@ -114,6 +117,10 @@ class Opinion(Call):
     @property
     def failure(self) -> str | None:
         return self.problem
+
+    @property
+    def may_pass(self) -> bool:
+        return self.passing
 
 
 class OpinionIdentity(Record):
@@ -183,12 +190,17 @@ class OpinionSummary(RunProgress):
     def lines(self, by: str) -> list[str]:
         """Return the summary in lines of text."""
         before = f" ({self.resumed} in earlier sessions)" if self.resumed else ""
-        rows = [f"{by} was asked about {self.n_done} contexts{before}; {self.n_unusable} replies contain no opinion"]
+        no_opinion = self.n_unusable - self.n_unavailable
+        rows = [f"{by} was asked about {self.n_done} contexts{before}; {no_opinion} replies contain no opinion"]
         rows += [f"{count:6}  {check}" for check, count in self.findings.most_common()]
         if self.unquoted:
             rows.append(f"{self.unquoted} of its findings are left out: they quote no words of the context")
         if self.n_pending:
             rows.append(f"{self.n_pending} are still at the provider; run the same command to collect them")
+        if self.n_unavailable:
+            rows.append(
+                f"{count_of(self.n_unavailable, 'context')} got no answer; the same command asks about them again"
+            )
         if self.stopped:
             rows.append(f"stopped: {self.stopped}; the same command resumes")
         return rows
@@ -307,7 +319,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return Remark(check=check, message=PROBLEMS[check], parameter=parameter, evidence=evidence, by=self.name)
 
     def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> Opinion:
-        return self.opinion(ask, problem=f"{spoken(reason)}: {detail}", **call_fields)
+        return self.opinion(ask, problem=f"{spoken(reason)}: {detail}", passing=reason == "unavailable", **call_fields)
 
     def opinion(self, ask: OpinionAsk, **call_fields: Any) -> Opinion:
         """Return the record of an attempt at a context."""
