@@ -1,5 +1,6 @@
 """The parts of a plan: its ways and sizes, what it is refused for, its estimate, and the manifest of its run."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,7 @@ from casewise.judges.plan import (
     unseen_attacks,
     unseen_note,
 )
+from casewise.models.endpoints import ENDPOINTS
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
 from casewise.records import FULL, NO_CONTEXT, Arm, Judgement, Scored, Unscored, UnscoredReason
@@ -165,6 +167,47 @@ def test_the_manifest_of_a_run_says_what_was_judged_by_which_words():
     assert identity.settings == JUDGE.settings()
     assert written.wordings == JUDGE.wordings(("binary",))
     assert (written.judge_name, written.benchmark_source, written.address) == (JUDGE.name, "demo", None)
+
+
+@pytest.mark.parametrize(
+    ("judged", "arms", "kinds"),
+    [
+        ({("request", False)}, ("full", "claim:test/system/safe"), None),
+        ({("request", False)}, ("full", "turns:greeting"), ["conversation", "request"]),
+        ({("request", True)}, ("full",), ["conversation"]),
+        ({("request", False), ("request", True)}, ("full",), ["conversation", "request"]),
+        ({("reply", True), ("action", False)}, ("full", "turns:greeting"), ["action", "reply"]),
+    ],
+)
+def test_a_judge_is_asked_for_its_words_on_each_kind_of_item_and_on_requests_alone_where_there_are_no_others(
+    judged, arms, kinds
+):
+    asked: list[tuple[object, ...]] = []
+
+    class Listening(LLMJudge):
+        def wordings(self, elicitations, *kinds):
+            asked.append((elicitations, *kinds))
+            return {}
+
+    benchmark = replace(DEMO)
+    vars(benchmark).update(judged=frozenset(judged))
+    plan = plan_of(arms=tuple(map(parse_arm, arms)))
+    manifest(benchmark, Listening(FakeModel()), plan, source="demo", seed=0)
+
+    assert asked == [(("binary",), *([kinds] if kinds else []))]
+
+
+def test_the_manifest_of_a_run_has_the_address_of_its_endpoint_unless_the_server_is_this_process_own():
+    def address(endpoint):
+        model = FakeModel()
+        vars(model).update(endpoint=endpoint)
+        return manifest(DEMO, LLMJudge(model), plan_of(), source="demo", seed=0).address
+
+    server = replace(ENDPOINTS["vllm"], base_url="http://server/v1")
+
+    assert [address(server), address(replace(server, of_this_process=True)), address(None)] == [
+        *("http://server/v1", None, None),
+    ]
 
 
 # The pause after the first replies.

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,15 +12,18 @@ from casewise.errors import ConfigurationError, RunConflict
 from casewise.models.asker import Asker
 from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import FakeModel, Usage
+from casewise.runs.batch import BatchOptions
 from casewise.runs.engine import separate_calls
-from casewise.runs.limits import InFlight, Limits
+from casewise.runs.limits import InFlight, Limits, RunProgress
 from casewise.runs.run import (
     CallEstimate,
+    CallingOptions,
     check_limits,
     default_folder,
     estimate_calls,
     folder_log,
     new_session,
+    perform,
     run_spend,
 )
 from casewise.storage.run_folder import run_notes
@@ -157,3 +161,38 @@ def test_a_folder_of_another_run_is_not_taken(tmp_path):
     opened(tmp_path / "run")
     with pytest.raises(RunConflict):
         add_up(tmp_path / "run", separate_calls([SumAsk(1, 0)]), Adder(), manifest=sum_manifest("calculator"))
+
+
+def test_tokens_that_an_estimate_does_not_know_count_as_none():
+    class Vague(Priced):
+        def estimate_usage(self, ask: SumAsk, /) -> Usage:
+            return Usage(None, 3) if ask.left == 5 else Usage(7, None)
+
+    found = estimate_calls(Vague(), PLAN)
+
+    assert (found.n_calls, found.input_tokens, found.output_tokens, found.cost_usd) == (2, 7, 3, 7.0 + 6.0)
+
+
+def test_a_batch_goes_to_the_askers_own_client_or_to_its_models_and_is_refused_without_one(monkeypatch, tmp_path):
+    clients: list[Any] = []
+
+    async def in_batches(_session: Any, _call_of: Any, client: Any, _options: Any, **_more: Any) -> None:
+        clients.append(client)
+
+    def performed(asker: Asker[SumAsk]) -> None:
+        log: Any = folder_log(tmp_path / "run", sum_manifest(), SUMS, new_session(Limits()))
+        options = CallingOptions(batch=BatchOptions())
+        asyncio.run(perform(asker, Adder(), PLAN, log, options=options, progress=RunProgress()))
+
+    monkeypatch.setattr("casewise.runs.run.run_in_batches", in_batches)
+    monkeypatch.setattr("casewise.runs.run.client_of", lambda model, name: (model, name))
+    own, behind = Priced(), Priced()
+    client: Any = SimpleNamespace(set_notifier=lambda _notify: None)
+    own.client, behind.model = client, FakeModel()
+    performed(own)
+    performed(behind)
+
+    assert clients == [client, (behind.model, "priced")]
+    monkeypatch.undo()
+    with pytest.raises(ConfigurationError, match="priced cannot be used over a batch interface; remove --batch"):
+        performed(Priced())
