@@ -241,6 +241,18 @@ def test_votes_are_uneven_where_an_item_has_twice_as_many_as_another():
     )
 
 
+def test_items_without_votes_make_votes_neither_uneven_nor_rare():
+    def votes(place, row):
+        return replace(row, votes=() if place < 3 else (1 - place % 2,) * (2 if place == 3 else 6))
+
+    even = at(audit_coverage, pairs(25, lambda place, row: replace(row, votes=row.votes if place > 2 else ())))
+    found = finding_of(at(audit_coverage, pairs(25, votes)), "coverage.uneven-votes")
+
+    assert finding_of(even, "coverage.uneven-votes") is None
+    assert found.evidence == {"least": 2, "most": 6, "median": 6, "at_most_half_of_median": 1}
+    assert (found.share, len(found.items)) == (1 / 50, 1)
+
+
 # The author's intent.
 
 

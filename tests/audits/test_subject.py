@@ -139,6 +139,27 @@ def test_of_a_very_large_benchmark_whole_queries_are_read_up_to_a_number_of_item
     assert all((each[::2] == each[1::2]).all() for each in read)
 
 
+def test_what_is_cached_of_the_words_says_which_words_and_folds_and_how_many_items_where_not_all_are_read(monkeypatch):
+    titles = []
+
+    def cached(_benchmark, title, _work, *, made_with):
+        titles.append((title, made_with))
+        return np.zeros(16)
+
+    monkeypatch.setattr("casewise.audits.subject.cached_item_numbers", cached)
+    benchmark = benchmark_of(crowd(np.random.default_rng(1), queries=8))
+    Subject(benchmark).predicted("context")
+    Subject(benchmark, AuditOptions(folds=4)).predicted("query+context")
+    monkeypatch.setattr("casewise.audits.subject.MOST_READ", 6)
+    Subject(benchmark).predicted("query")
+
+    assert titles == [
+        ("words of contexts, queries held out in 10 folds", "scikit-learn"),
+        ("words of queries and contexts, queries held out in 4 folds", "scikit-learn"),
+        ("words of queries, queries held out in 10 folds, of 6 items", "scikit-learn"),
+    ]
+
+
 # The classifier on words.
 
 

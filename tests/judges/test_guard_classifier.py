@@ -12,6 +12,7 @@ from tests.judges.test_guard_moderation import moderation_of
 from casewise.errors import ConfigurationError, Unavailable
 from casewise.judges.guard import ANSWER, REFUSAL, ClassifierGuard, RewardJudge
 from casewise.judges.guard_profiles import find_profile
+from casewise.models.asker import estimate_usage
 from casewise.models.protocol import Classification, TextClassifier
 from casewise.records import Arm, Scored, Unscored
 from casewise.records.item import Turn
@@ -193,6 +194,14 @@ def test_a_probability_is_asked_for_at_the_first_token_where_the_label_stands_th
     assert (probability.max_tokens, probability.top_logprobs, probability.first_words) == (8, 20, ("safe", "unsafe"))
     assert (binary.max_tokens, binary.top_logprobs, binary.first_words) == (128, 0, ())
     assert (probability.temperature, binary.temperature) == (0.0, 0.0)
+
+
+def test_a_guards_reply_is_estimated_at_forty_tokens_after_the_words_of_its_prompt():
+    judge, ask = guard("guard:llama-guard-3@fake/x"), first_ask()
+    usage = judge.estimate_usage(ask)
+
+    assert usage.output_tokens == 40
+    assert usage.input_tokens == estimate_usage(judge.messages(ask), reply_tokens=1).input_tokens
 
 
 def test_the_settings_of_a_guard_name_its_rendering_mode_and_policy():

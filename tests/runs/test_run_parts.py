@@ -196,3 +196,12 @@ def test_a_batch_goes_to_the_askers_own_client_or_to_its_models_and_is_refused_w
     monkeypatch.undo()
     with pytest.raises(ConfigurationError, match="priced cannot be used over a batch interface; remove --batch"):
         performed(Priced())
+
+
+def test_two_estimates_add_up_and_an_unknown_cost_of_either_is_unknown_of_both():
+    one = CallEstimate(n_calls=1, input_tokens=20, output_tokens=300, cost_usd=4.0, cost_at_most_usd=50.0)
+    other = CallEstimate(n_calls=2, input_tokens=30, output_tokens=400, cost_usd=None, cost_at_most_usd=60.0)
+    both = CallEstimate(n_calls=3, input_tokens=50, output_tokens=700, cost_usd=None, cost_at_most_usd=110.0)
+
+    assert (one.plus(other), other.plus(one)) == (both, both)
+    assert one.plus(one).cost_usd == 8.0
