@@ -90,6 +90,60 @@ def test_texts_are_built_and_never_repaired():
     assert [place for place in NOT_PROSE if not any(hit.startswith(place) for hit in found)] == []
 
 
+WRITERS = {"count", "count_of", "interval", "number", "p_value", "percent", "points", "share", "text", "render", "join"}
+"""The functions of `notation` and `text` that write what a page shows."""
+
+READING = {
+    *("startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "rsplit"),
+    *("splitlines", "strip", "lstrip", "rstrip", "find", "index"),
+}
+
+
+def test_no_code_reads_what_it_has_just_written_for_a_page():
+    places = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in _sources(ROOT / "src/casewise")
+        for line in _reads_of_written(file)
+    ]
+
+    assert places == []
+
+
+def test_the_search_for_reads_of_written_text_finds_both_forms(tmp_path):
+    file = tmp_path / "page.py"
+    file.write_text(
+        "def f(x):\n    p = p_value(x)\n    p.startswith('<')\n    share(x).removeprefix('-')\n    x.strip()\n"
+    )
+
+    assert list(_reads_of_written(file)) == [3, 4]
+
+
+def _reads_of_written(file: Path) -> Iterator[int]:
+    """The lines that call a method of `READING` on what a function of `WRITERS` returned, directly or by a local name."""
+    source = file.read_text(encoding="utf-8")
+    used = (
+        "from casewise." in source
+        and re.search(rf"\.({'|'.join(READING)})\(", source)
+        and re.search(rf"\b({'|'.join(WRITERS)})\(", source)
+    )
+    for function in ast.parse(source).body if used else ():
+        nodes = list(ast.walk(function))
+        names = {
+            node.targets[0].id
+            for node in nodes
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_written(node.value)
+        }
+        for node in nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READING:
+                read = node.func.value
+                if _is_written(read) or (isinstance(read, ast.Name) and read.id in names):
+                    yield node.lineno
+
+
+def _is_written(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in WRITERS
+
+
 def test_no_template_replaces_characters_in_what_it_shows():
     pages = sorted((ROOT / "src/casewise").rglob("templates/**/*.html"))
 
@@ -103,8 +157,10 @@ def _sources(room: Path) -> list[Path]:
 
 def _replacing(file: Path) -> list[str]:
     """The outermost functions of a file that call `sub`, or `replace` with an old and a new text."""
-    functions = []
-    for outer in ast.parse(file.read_text(encoding="utf-8")).body:
+    functions, source = [], file.read_text(encoding="utf-8")
+    if not re.search(r"\.(subn?|replace)\(", source):
+        return []
+    for outer in ast.parse(source).body:
         calls = [node for node in ast.walk(outer) if isinstance(node, ast.Call)]
         named = [(call.func.attr, len(call.args)) for call in calls if isinstance(call.func, ast.Attribute)]
         if any(name in {"sub", "subn"} or (name == "replace" and n > 1) for name, n in named):

@@ -8,6 +8,7 @@ from casewise.notation import (
     interval,
     interval_or,
     number,
+    p_equation,
     p_value,
     percent,
     points,
@@ -24,6 +25,7 @@ def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
     assert percent(-0.0001) == percent(-1e-9) == "0.0 %"
     assert [interval(-0.0001, 0.0001), interval(-0.0001, 0.25)] == ["[0.000, 0.000]", "[0.000, 0.250]"]
     assert [p_value(1e-9), p_value(0.0001), p_value(0.04321), p_value(None)] == ["< 0.0001", "0.0001", "0.0432", "–"]
+    assert [p_equation(1e-9), p_equation(0.0001), p_equation(0.04321)] == ["p < 0.0001", "p = 0.0001", "p = 0.0432"]
 
 
 def test_thousands_are_separated_and_whole_numbers_without_digits_have_none():

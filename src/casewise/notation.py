@@ -22,6 +22,11 @@ def p_value(p: float | None) -> str:
     return "< 0.0001" if p is not None and p < 0.0001 else number(p, digits=4)
 
 
+def p_equation(p: float | None) -> str:
+    """Return a p value as a sentence writes it: `p = 0.0312`, or `p < 0.0001`."""
+    return f"p {p_value(p)}" if p is not None and p < 0.0001 else f"p = {p_value(p)}"
+
+
 def count(value: float | None) -> str:
     """Return a count, written out; halves (a tie counts half in each class) keep their half."""
     if value is None or math.isnan(value):

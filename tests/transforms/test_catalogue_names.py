@@ -244,6 +244,12 @@ def test_an_arm_is_an_attack_a_defence_both_or_neither(name, setting):
     assert setting_of(Arm.parse(name)) == setting
 
 
+def test_only_the_two_detectors_hold_items_back():
+    defences = ("detect:fake/always-safe", "detect-ask:fake/always-safe", "filter:fake/always-safe", "python:detect:f")
+
+    assert [Setting(None, None, None, name).has_detector for name in defences] == [True, True, False, False]
+
+
 def test_a_twin_has_its_direction_from_the_pair():
     assert Setting("twin:all", "attack", None, "none").twin
     assert not Setting("order:reversed", "perturbation", None, "none").twin

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Literal, Self, TypeVar, cast, get_args
 
 from casewise.ask.elicitations import AskOptions
 from casewise.ask.layouts import ShownItem, in_words
@@ -183,7 +183,10 @@ class DeployedAsk(Ask):
         return self.given.shown(self.arm)
 
 
-ROLES = ("system", "developer", "user", "assistant")
+ChatRole = Literal["system", "developer", "user", "assistant"]
+"""The author of a message, as clients of chat interfaces name it."""
+
+ROLES: tuple[ChatRole, ...] = get_args(ChatRole)
 
 
 def message_text(content: Any) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
+from casewise.records import Direction
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.contrasts import newcombe
 from casewise.stats.repeats import HarmOverCalls, harm_over_calls
@@ -110,7 +111,7 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
         if not used.any() or not sample.gives_verdicts:
             continue
         parts = {"all": used} | {
-            name: used & code_of(direction, name) for name in ("inward", "outward", "across") if name in set(direction)
+            name: used & code_of(direction, name) for name in get_args(Direction) if name in set(direction)
         }
         groups += [group(series, name, None, sample, mask, requirements) for name, mask in parts.items() if mask.any()]
         by_tool += [

@@ -17,6 +17,7 @@ from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
 from casewise.evaluate.conclusions import Conclusion, best_of, conclusions_json
 from casewise.evaluate.judged_runs import (
     MOSTLY,
+    RECORDED,
     JudgedRuns,
     ReportOptions,
     against_full_context,
@@ -86,7 +87,7 @@ def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
 def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> tuple[list[Contender], list[str]]:
     """Return the judges of published output files, and notes on these; one that cannot be read, or is of other items, is left out."""
     judges, notes = list[Contender](), list[str]()
-    recorded = {series.name.removeprefix("recorded:") for series in runs.series}
+    recorded = {series.name.removeprefix(RECORDED) for series in runs.series}
     place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
     for path in paths:
         try:

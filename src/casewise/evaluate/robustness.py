@@ -679,7 +679,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     @property
     def unmoved(self) -> bool:
         """True if there are verdicts under the attacks and no attack changed or silenced one, apart from detectors."""
-        answered_rows = [row for row in self.rows if not row.setting.defence.startswith("detect")]
+        answered_rows = [row for row in self.rows if not row.setting.has_detector]
         defined = [row for row in answered_rows if row.change.estimate is not None or row.turned.estimate is not None]
         moved = any(row.change.estimate or row.turned.estimate or row.silenced.estimate for row in answered_rows)
         return bool(defined) and not moved and not any(result.n_changed for result in self.adaptive)

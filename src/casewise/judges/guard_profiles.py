@@ -23,7 +23,7 @@ from casewise.ask.prompts import chat_with
 from casewise.ask.reader import beginning
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.label_tokens import MARKS
-from casewise.models.protocol import Message, Position, Reply
+from casewise.models.protocol import Message, Position, Reply, Role
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import Record, digest, problems, shipped_toml
 from casewise.storage.files import read_text
@@ -37,7 +37,7 @@ Rendering = Literal["policy", "conversation"]
 class GuardMessage(Record):
     """One message; a content of `{turns}` alone is the conversation, message by message."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Role
     content: str
 
 

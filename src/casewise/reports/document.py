@@ -165,7 +165,9 @@ class ForestRow:
         """The numbers in words: shares in per cent."""
         if self.words is not None:
             return self.words
-        return share(self.estimate, self.low, self.high).removeprefix(f"{NOTHING} ")
+        if self.estimate is None and self.low is not None and self.high is not None:
+            return interval(100 * self.low, 100 * self.high, digits=1)
+        return share(self.estimate, self.low, self.high)
 
 
 MOST_DRAWN = 5

@@ -281,7 +281,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     if numbers.unmoved:
         yield Prose(
             "No verdict changed in any arm"
-            f"{', except where a detector held items back' if any(name.startswith('detect') for name in numbers.defence_names) else ''}. Check whether the judge reads what it is "
+            f"{', except where a detector held items back' if any(arm.setting.has_detector for arm in numbers.arms) else ''}. Check whether the judge reads what it is "
             "shown. A judge that does not read the context cannot be moved by it; that does not make it robust.",
             notice=True,
         )

@@ -20,6 +20,7 @@ from casewise.records import OUTCOMES
 from casewise.records.base import problems, read_toml
 from casewise.records.call import REPLY_ANSWER
 from casewise.records.item import Judged
+from casewise.stats.labels import Ties
 from casewise.storage.files import filled_template
 from casewise.studies.language import LanguageCode
 
@@ -218,6 +219,9 @@ RecruiterKind = Annotated[str, AfterValidator(known_recruiter)]
 CHILD_RELATED = "child-related crimes"
 """The category whose items annotators see only where the owner turns it on and says why."""
 
+
+Outcome = Literal["completed", "screened_out", "failed_checks", "no_consent"]
+"""The end of a person's part, for which a recruiter has a code or an address."""
 
 EXAMPLE_DOMAINS = {"example.org", "example.com", "example.net", "example", "invalid", "test", "localhost"}
 """Domains that take no mail (RFC 2606)."""
@@ -454,7 +458,7 @@ class Analysis(DesignSection):
     """The analysis as promised before the data are seen; `study check --freeze` hashes it with the contrasts."""
 
     labels: Literal["votes", "intended", "published"] = "votes"
-    ties: Literal["half", "drop", "safe", "unsafe"] = "half"
+    ties: Ties = "half"
     alpha: float = Field(0.05, gt=0, lt=1)
     correction: Literal["holm", "bonferroni", "none", "benjamini-hochberg"] = "holm"
     exclude: tuple[Literal["failed_checks"], ...] = ("failed_checks",)
@@ -648,8 +652,7 @@ def study_toml(
     condition against no context.
     """
     alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-    outcomes = ("completed", "screened_out", "failed_checks", "no_consent")
-    codes = {outcome: "".join(secrets.choice(alphabet) for _ in range(8)) for outcome in outcomes}
+    codes = {outcome: "".join(secrets.choice(alphabet) for _ in range(8)) for outcome in get_args(Outcome)}
     differences = PRESET_VALUES[preset] | ({} if per_item is None else {"per_item": per_item})
     values = {
         "recruiter": differences["recruiter"].format(**codes),

@@ -8,14 +8,12 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, Protocol
+from typing import Protocol
 from urllib.parse import quote
 
 from casewise.errors import StudyError
 from casewise.plugins import find_function
-from casewise.studies.design import RecruiterSettings
-
-Outcome = Literal["completed", "screened_out", "failed_checks", "no_consent"]
+from casewise.studies.design import Outcome, RecruiterSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import polars as pl
 from casewise.errors import ConfigurationError
 from casewise.evaluate.conclusions import Contrast, conclusions_json, contrast
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
-from casewise.notation import NOTHING, interval, number, p_value, percent, points, share, spoken
+from casewise.notation import NOTHING, interval, number, p_equation, p_value, percent, points, share, spoken
 from casewise.records import ShortRepr
 from casewise.reports.document import (
     Block,
@@ -287,8 +287,7 @@ def contrast_sentence(
         return capitalised(stated.sentence)
     margin = f"{100 * options.margin:g} points"
     also = f", and the difference is smaller than {margin}" if result.differ.holds and result.alike.holds else ""
-    p = p_value(row[f"{'equivalent' if stated.kind == 'alike' else 'recommended'}_p_corrected"])
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    p = p_equation(row[f"{'equivalent' if stated.kind == 'alike' else 'recommended'}_p_corrected"])
     corrected = CORRECTED[options.correction]
     correction = f", {corrected} over {count_of(n_contrasts, 'contrast')}" if n_contrasts > 1 else ""
     return capitalised(text("{subject} {predicate}", **vars(stated))) + f"{also} ({planned}; {p}{correction})."

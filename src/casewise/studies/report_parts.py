@@ -319,7 +319,9 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
 
 
 def coefficient(value: float | None, ends: tuple[float, float] | None = None) -> str:
-    return "undefined: all answers alike" if value is None else f"{number(value)} {limits(ends)}".strip()
+    if value is None:
+        return "undefined: all answers alike"
+    return number(value) if ends is None else f"{number(value)} {interval(*ends)}"
 
 
 def limits(ends: tuple[float, float] | None) -> str:

@@ -270,7 +270,10 @@ DEFENCES = ("none", "system", "datamark", "delimit")
 
 WITH_FACTS = ("verified", "annotated")
 
-WITH_MODEL = ("filter", "detect", "detect-ask")
+DETECTORS = ("detect", "detect-ask")
+"""Defences that hold an item back from the judge."""
+
+WITH_MODEL = ("filter", *DETECTORS)
 
 PERTURBATIONS = (*(f"order:{name}" for name in ORDERS), *(f"format:{name}" for name in LAYOUTS), "turns:greeting")
 
@@ -302,6 +305,11 @@ class Setting:
     def twin(self) -> bool:
         """True if the intent of the pair's other context gives its direction."""
         return self.attack is not None and self.attack.startswith("twin")
+
+    @property
+    def has_detector(self) -> bool:
+        """True if the defence holds back items in which it finds an attack."""
+        return self.defence.partition(":")[0] in DETECTORS
 
 
 TITLES = {

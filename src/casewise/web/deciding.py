@@ -32,6 +32,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from casewise.deciding.decider import (
     LONGEST_ID,
+    ChatRole,
     Decider,
     DeciderAnswer,
     DecisionRequest,
@@ -103,7 +104,7 @@ Parts = Annotated[list[Part], Field(min_length=1, max_length=32)]
 class Turn(Form):
     """One message of a chat."""
 
-    role: Literal["system", "developer", "user", "assistant"]
+    role: ChatRole
     content: Annotated[str, StringConstraints(max_length=200_000)] | Parts
 
 

@@ -6,17 +6,18 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, get_args
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.notation import hyphened, spoken
 from casewise.options import Hidden
 from casewise.records import ParameterSet, paper_parameters
+from casewise.records.item import Judged
 from casewise.storage.entries import MOST_LISTED
 from casewise.storage.intake.table import Table, structured
 from casewise.storage.words import plain_name
 
-KINDS = ("request", "reply", "action")
+KINDS: tuple[Judged, ...] = get_args(Judged)
 """The words for the kind of thing that is judged."""
 
 
