@@ -18,9 +18,8 @@ from sqlalchemy import Row, select
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.notation import spoken
-from casewise.studies.design import Design, Pay
+from casewise.studies.design import Design, Outcome, Pay
 from casewise.studies.freeze import expected_to_fail
-from casewise.studies.recruiters import Outcome
 from casewise.studies.rounds import LiveRound
 
 ANNOTATORS, PAGES = tables.annotators, tables.pages
