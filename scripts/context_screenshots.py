@@ -18,9 +18,9 @@ from tests.support.browser import ARGUMENTS, CHROMIUM
 from tests.support.server import running_server
 
 from casewise import database
-from casewise.contexts.drafts import Draft, create_draft
+from casewise.contexts.drafts import BenchmarkDraft, create_draft
 from casewise.contexts.queue import check_draft
-from casewise.contexts.review import Act, Action
+from casewise.contexts.review import Act, ReviewAction
 from casewise.contexts.store import act, all_places
 from casewise.database import Database
 from casewise.database.staff import Person, Role
@@ -38,7 +38,7 @@ TOPICS = (
 )
 
 
-def fill(store: Database) -> tuple[Draft, list[Person]]:
+def fill(store: Database) -> tuple[BenchmarkDraft, list[Person]]:
     """Six queries, two reviewers and an expert, and contexts at several stations of their way."""
     people = [add_person(store, name, role) for name, role in (("Ada", Role.REVIEWER), ("Ben", Role.REVIEWER))]
     people.append(add_person(store, "Cleo", Role.EXPERT))
@@ -57,13 +57,13 @@ def fill(store: Database) -> tuple[Draft, list[Person]]:
                 "transmission_principle__source_accountability": "Nobody is named as operator",
             }
             words = wording(**(said if place.intended_safe else unsafe))
-            act(connection, place.id, Action(by="a/model", act=Act.GENERATE, wording=words), seen=None, now=NOW)
+            act(connection, place.id, ReviewAction(by="a/model", act=Act.GENERATE, wording=words), seen=None, now=NOW)
         check_draft(connection, draft)
         discuss(connection, draft, people)
     return draft, people
 
 
-def discuss(connection: Connection, draft: Draft, people: list[Person]) -> None:
+def discuss(connection: Connection, draft: BenchmarkDraft, people: list[Person]) -> None:
     """Two reviewers differ, and one says why."""
     ada, ben, _ = people
     place = all_places(connection, draft.id)[0]
@@ -81,7 +81,7 @@ def discuss(connection: Connection, draft: Draft, people: list[Person]) -> None:
         (ben, Act.SUBMIT, theirs, None),
         (ben, Act.COMMENT, None, "The model had made a harmless question of it. Is an exam too special?"),
     ):
-        act(connection, place.id, Action(by=by.id, act=what, wording=words, reason=reason), seen=None, now=NOW)
+        act(connection, place.id, ReviewAction(by=by.id, act=what, wording=words, reason=reason), seen=None, now=NOW)
 
 
 def save(page: Page, name: str) -> None:

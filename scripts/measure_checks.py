@@ -22,7 +22,7 @@ from casewise import database
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import create_draft, find_draft
 from casewise.contexts.opinions import NOT_FITTING, Opinion, OpinionOptions, ask_opinions
-from casewise.contexts.review import Act, Action
+from casewise.contexts.review import Act, ReviewAction
 from casewise.contexts.statistics import Share
 from casewise.contexts.store import act, all_places
 from casewise.models.load import load_model
@@ -105,7 +105,7 @@ def begin(store: database.Database, name: str, cases: list[FaultCase], intent: s
         draft = create_draft(connection, name, queries=queries, taxonomy=sorry_bench(), intents=[intent], now=now)
         for place, case in zip(all_places(connection, draft.id), cases, strict=True):
             words = Wording.from_fields(case.fields)
-            act(connection, place.id, Action(by="casewise", act=Act.IMPORT, wording=words), seen=None, now=now)
+            act(connection, place.id, ReviewAction(by="casewise", act=Act.IMPORT, wording=words), seen=None, now=now)
 
 
 def main() -> None:

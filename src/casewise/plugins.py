@@ -32,7 +32,7 @@ from casewise.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
-class Kind:
+class PartKind:
     """A kind of part: what an entry point of the group `casewise.KIND` names, and where casewise's own parts are."""
 
     part: str | None
@@ -44,37 +44,39 @@ class Kind:
     None where it has no such objects."""
 
 
-KINDS: dict[str, Kind] = {
-    "elicitations": Kind(
+KINDS: dict[str, PartKind] = {
+    "elicitations": PartKind(
         "casewise.ask.elicitations:ElicitationKind", "written --elicit NAME", "casewise.ask.elicitations:ELICITATIONS"
     ),
-    "metrics": Kind(
+    "metrics": PartKind(
         "casewise.stats.metrics:Metric", "in the tables of metrics and in gates", "casewise.stats.metrics:BY_NAME"
     ),
-    "judges": Kind("casewise.judges.named:JudgeKind", "written NAME or NAME:REST", "casewise.judges.named:JUDGES"),
-    "graders": Kind(None, "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST"),
-    "transforms": Kind(
+    "judges": PartKind("casewise.judges.named:JudgeKind", "written NAME or NAME:REST", "casewise.judges.named:JUDGES"),
+    "graders": PartKind(None, "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST"),
+    "transforms": PartKind(
         "casewise.transforms.catalogue:TransformKind",
         "written NAME or NAME:REST in an arm",
         "casewise.transforms.catalogue:TRANSFORMS",
     ),
-    "benchmarks": Kind(
+    "benchmarks": PartKind(
         "casewise.storage.loaders.loader:Loader",
         "written NAME wherever a benchmark is",
         "casewise.storage.loaders.public:own_loaders",
     ),
-    "formats": Kind(
-        "casewise.storage.intake.formats.format:Format",
+    "formats": PartKind(
+        "casewise.storage.intake.formats.format:TableFormat",
         "a file of it is recognised by its content",
         "casewise.storage.intake.formats.find:own_formats",
     ),
-    "report_formats": Kind(
+    "report_formats": PartKind(
         "casewise.reports.formats:Format",
         "written --format NAME, or chosen by the ending of a file",
         "casewise.reports.formats:FORMATS",
     ),
-    "recruiters": Kind(None, "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME"),
-    "exporters": Kind(None, "a function of a source (text) and a target path that writes there; written --to NAME"),
+    "recruiters": PartKind(
+        None, "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME"
+    ),
+    "exporters": PartKind(None, "a function of a source (text) and a target path that writes there; written --to NAME"),
 }
 """Each kind of part, with what an entry point of its group names."""
 

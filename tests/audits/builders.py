@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from casewise.audits.subject import Part
+from casewise.audits.subject import AuditPart
 from casewise.records import Context, Item, Query, Rating, Recipient, Sender, TransmissionPrinciple, sorry_bench
 from casewise.records.item import Judged
 from casewise.storage.benchmark import About, Benchmark
@@ -122,8 +122,8 @@ def published_votes(shared: Path) -> list[Row]:
     return rows
 
 
-def looked(look: Callable[[Any, Part], None], at: Any) -> Part:
+def looked(look: Callable[[Any, AuditPart], None], at: Any) -> AuditPart:
     """What a look at a subject, or at files, adds to a part of an audit."""
-    part = Part("looked")
+    part = AuditPart("looked")
     look(at, part)
     return part

@@ -18,12 +18,12 @@ from casewise.audits.contexts import (
     paired_difference,
     repeated,
 )
-from casewise.audits.subject import Part, Subject
+from casewise.audits.subject import AuditPart, Subject
 from casewise.records import Item, Query
 from casewise.storage.benchmark import About, Benchmark, Published
 
 
-def at(look, rows) -> Part:
+def at(look, rows) -> AuditPart:
     return looked(look, Subject(benchmark_of(rows)))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from casewise.audits import audit
 from casewise.audits.keys import audit_keys, keys, majority_of_others
-from casewise.audits.subject import Part, Subject
+from casewise.audits.subject import AuditPart, Subject
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import load_frame
 
@@ -31,7 +31,7 @@ def one_context_is_safe(queries: int = 30, *, keyed: bool = True) -> Benchmark:
 
 
 def findings_of(benchmark: Benchmark) -> list[str]:
-    part = Part("baseline")
+    part = AuditPart("baseline")
     audit_keys(Subject(benchmark), part)
     return [str(finding.title) for finding in part.findings]
 

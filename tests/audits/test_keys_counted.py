@@ -10,7 +10,7 @@ from casewise.audits.keys import (
     LEAST_QUERIES,
     QUOTED,
     SEARCHED,
-    Key,
+    LabelKey,
     audit_keys,
     best_key,
     candidates,
@@ -22,12 +22,12 @@ from casewise.audits.keys import (
     presence,
     statements,
 )
-from casewise.audits.subject import Part, Subject
+from casewise.audits.subject import AuditPart, Subject
 from casewise.stats.estimates import Estimate
 from casewise.storage.load import load_frame
 
 
-def made(**changed) -> Key:
+def made(**changed) -> LabelKey:
     known: dict[str, Any] = {
         "parameter": "recipient.type",
         "statement": "a nurse",
@@ -41,7 +41,7 @@ def made(**changed) -> Key:
         "searched": 7,
         "verdicts": np.zeros(3),
     }
-    return Key(**(known | changed))
+    return LabelKey(**(known | changed))
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_parameter_is_the_key_only_if_it_gives_five_points_more_than_a_stateme
 
 
 def test_a_key_is_a_finding_by_the_share_of_the_distance_that_it_closes():
-    part = Part("baseline")
+    part = AuditPart("baseline")
     subject = frame(keyed(14))
     audit_keys(subject, part)
     (finding,) = part.findings
@@ -217,12 +217,12 @@ def test_a_key_is_a_finding_by_the_share_of_the_distance_that_it_closes():
     assert part.measured["statements_alone"][0]["accuracy"]["estimate"] == pytest.approx(0.5), (
         "statements of one query each say nothing"
     )
-    unsafe = Part("baseline")
+    unsafe = AuditPart("baseline")
     turned = frame([(query, context, "unsafe" if label == "safe" else "safe") for query, context, label in keyed(14)])
     audit_keys(turned, unsafe)
     assert some(unsafe.findings[0].items) == turned.first_ids(np.tile([True, False], 14)), (
         "the items with the statement"
     )
-    nothing = Part("baseline")
+    nothing = AuditPart("baseline")
     audit_keys(Subject(load_frame([{"query": "q?", "context": "c", "label": "NA"}], "none")), nothing)
     assert (nothing.measured, nothing.findings) == ({}, [])

@@ -14,8 +14,8 @@ from casewise.audits.subject import (
     LEAST_ITEMS,
     LISTED,
     AuditOptions,
+    AuditPart,
     Finding,
-    Part,
     Subject,
     check_codes,
     kinds,
@@ -33,7 +33,7 @@ from casewise.stats.words import HeldOut
 
 
 def test_a_finding_weighs_the_share_of_items_times_its_effect():
-    part = Part("labels")
+    part = AuditPart("labels")
     for code, share in (("labels.ties", 0.5), ("contexts.length", 1.7), ("people.disagree", 0.0)):
         part.add(code, "a title", share, {"n": 1}, items=["i1"])
     label, score = part.findings
@@ -43,7 +43,7 @@ def test_a_finding_weighs_the_share_of_items_times_its_effect():
 
 
 def test_a_finding_has_the_advice_of_its_code_or_one_of_its_own():
-    part = Part("labels")
+    part = AuditPart("labels")
     part.add("labels.ties", "a title", 0.5, {})
     part.add("labels.ties", "a title", 0.5, {}, advice="look again")
 
@@ -59,7 +59,7 @@ def test_the_advice_of_each_kind_is_one_sentence_that_a_page_can_print_as_the_ne
 
 def test_a_finding_has_a_known_code():
     with pytest.raises(KeyError, match=r"made\.up"):
-        Part("labels").add("made.up", "t", 0, {})
+        AuditPart("labels").add("made.up", "t", 0, {})
     assert all(code.count(".") == 1 for code in kinds())
 
 

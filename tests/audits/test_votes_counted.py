@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.audits.builders import Row, benchmark_of, looked
 
-from casewise.audits.subject import AuditOptions, Part, Subject
+from casewise.audits.subject import AuditOptions, AuditPart, Subject
 from casewise.audits.votes import agreement_with_intent, alphas, audit_labels, audit_people
 from casewise.records import Rating, RatingScale
 from casewise.storage.benchmark import About, Published
 from casewise.storage.intake.cases import benchmark_from_rows
 
 
-def audited(rows) -> Part:
+def audited(rows) -> AuditPart:
     return looked(audit_labels, Subject(benchmark_of(rows)))
 
 
@@ -235,7 +235,7 @@ def test_labels_that_would_come_out_otherwise_are_said_with_their_range():
 # People.
 
 
-def people(rows) -> Part:
+def people(rows) -> AuditPart:
     return looked(audit_people, Subject(benchmark_of(rows), AuditOptions(splits=5)))
 
 

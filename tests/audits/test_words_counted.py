@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from tests.audits.builders import Row, benchmark_of
 from tests.support.samples import NAN, some
 
-from casewise.audits.subject import ALPHA, Part, Subject
+from casewise.audits.subject import ALPHA, AuditPart, Subject
 from casewise.audits.words import (
     Gain,
     audit_subsets,
@@ -127,7 +127,7 @@ def test_words_that_alone_give_the_labels_are_a_finding_with_what_was_held_out()
     telling, silent = (
         subject_with(labels, [*[0.9] * right, *[0.1] * (40 - right)], reads="context") for right in (18, 40)
     )
-    found, none = Part("baseline", measured()), Part("baseline", measured())
+    found, none = AuditPart("baseline", measured()), AuditPart("baseline", measured())
     vocabulary(telling, found)
     vocabulary(silent, none)
     (finding,) = found.findings
@@ -166,7 +166,7 @@ def exchanged(n, *, usual_right=36, moved_right=4) -> tuple[list[Row], np.ndarra
 
 def test_contexts_that_keep_the_prediction_while_the_label_changes_are_a_shortcut():
     rows, values = exchanged(20)
-    subject, part = subject_with(rows, values), Part("baseline")
+    subject, part = subject_with(rows, values), AuditPart("baseline")
     shortcut(subject, part)
     (finding,) = part.findings
 
@@ -188,7 +188,7 @@ def test_contexts_that_keep_the_prediction_while_the_label_changes_are_a_shortcu
 )
 def test_a_shortcut_needs_twenty_exchanged_items_a_baseline_that_holds_and_a_drop_of_its_accuracy(n, right):
     rows, values = exchanged(n, **right)
-    part = Part("baseline")
+    part = AuditPart("baseline")
     shortcut(subject_with(rows, values), part)
 
     assert part.findings == []
@@ -266,7 +266,7 @@ def test_the_words_are_least_sure_about_a_third_and_wrong_by_one_half_of_the_vot
 
 
 def test_the_items_of_each_subset_are_counted_and_one_that_is_not_there_is_left_out():
-    part = Part("subsets")
+    part = AuditPart("subsets")
     audit_subsets(Subject(benchmark_of([Row(f"q{n}", True, (1, 1, 1), words=f"w{n}") for n in range(3)])), part)
 
     assert part.measured == {"items_by_subset": {"clear": 3}}

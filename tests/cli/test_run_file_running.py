@@ -20,7 +20,7 @@ JUDGING: dict[str, Any] = {
     "out": None,
     **dict.fromkeys(("plan", "items", "model", "calls", "local")),
 }
-GATE = commands.Gate(["--max-drop=accuracy=0.1"], "constant:safe", ["linear"], ["demo"])
+GATE = commands.GateTable(["--max-drop=accuracy=0.1"], "constant:safe", ["linear"], ["demo"])
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW, add_person
 
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import Draft, create_draft
+from casewise.contexts.drafts import BenchmarkDraft, create_draft
 from casewise.contexts.queue import Filter, list_contexts
-from casewise.contexts.review import Act, Action
+from casewise.contexts.review import Act, ReviewAction
 from casewise.contexts.store import ReviewPlace, act, find_place
 from casewise.database import Database
 from casewise.database.staff import Person, Role
@@ -31,7 +31,7 @@ class Room:
     """A draft with generated contexts, two reviewers and an expert."""
 
     store: Database
-    draft: Draft
+    draft: BenchmarkDraft
     ada: Person
     ben: Person
     cleo: Person
@@ -57,7 +57,7 @@ class Room:
         """Act on what the database holds now."""
         with self.store.write() as connection:
             return act(
-                connection, place.id, Action(by=by.id, act=act_, wording=words, reason=reason), seen=None, now=NOW
+                connection, place.id, ReviewAction(by=by.id, act=act_, wording=words, reason=reason), seen=None, now=NOW
             )
 
     def approve(self, place: ReviewPlace, words: Wording | None) -> None:
@@ -80,7 +80,7 @@ def room(store: Database, *, count: int = 2, unsafe: Wording | None = None) -> R
         draft = create_draft(connection, "letters", queries=queries(count), taxonomy=sorry_bench(), now=NOW)
     made = Room(store, draft, *people)
     for place in made.places():
-        generated = Action(
+        generated = ReviewAction(
             by="model", act=Act.GENERATE, wording=wording() if place.intended_safe else unsafe or wording()
         )
         with store.write() as connection:

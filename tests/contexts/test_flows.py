@@ -11,14 +11,13 @@ from tests.support.app import NOW
 from tests.support.databases import new_database
 
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import Draft, create_draft
+from casewise.contexts.drafts import BenchmarkDraft, create_draft
 from casewise.contexts.flows import CELLS, flow_remark, texts_by_condition
 from casewise.contexts.generation import REHEARSALS, GenerationOptions, generate, well_formed_reply
 from casewise.contexts.queue import check_draft
 from casewise.contexts.record import read_record
 from casewise.contexts.release import ReleaseOptions, as_benchmark
-from casewise.contexts.review import Act
-from casewise.contexts.review import Action as ReviewAction
+from casewise.contexts.review import Act, ReviewAction
 from casewise.contexts.store import act, all_places, events_of
 from casewise.database import Database
 from casewise.models.load import ModelOptions, load_model
@@ -65,7 +64,7 @@ QUERIES = [
 ]
 
 
-def new_draft(store: Database) -> Draft:
+def new_draft(store: Database) -> BenchmarkDraft:
     taxonomy = Taxonomy(name="tools", categories=(Category(name="t", domain="d"),))
     with store.write() as connection:
         return create_draft(connection, "x", queries=QUERIES, taxonomy=taxonomy, parameters=PARAMETERS, now=NOW)

@@ -16,7 +16,7 @@ from casewise.contexts.generation import (
     generate,
     well_formed_reply,
 )
-from casewise.contexts.review import Act, Action, Phase
+from casewise.contexts.review import Act, Phase, ReviewAction
 from casewise.contexts.store import act, all_places, events_of
 from casewise.database.engine import job_lock
 from casewise.errors import RunConflict, Unauthorised
@@ -141,7 +141,7 @@ def test_what_is_beyond_repair_is_generated_anew_when_asked_for(store, draft):
     run(store, draft, FakeModel(well_formed_reply))
     with store.write() as connection:
         place = all_places(connection, draft.id)[0]
-        act(connection, place.id, Action(by="ada", act=Act.GIVE_UP, reason="no"), seen=None, now=NOW)
+        act(connection, place.id, ReviewAction(by="ada", act=Act.GIVE_UP, reason="no"), seen=None, now=NOW)
 
     assert run(store, draft, FakeModel(well_formed_reply)).n_calls == 0
     assert run(store, draft, FakeModel(well_formed_reply), which="beyond repair").n_usable == 1

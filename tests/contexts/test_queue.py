@@ -25,7 +25,7 @@ from casewise.contexts.queue import (
     read_warning,
 )
 from casewise.contexts.record import read_record
-from casewise.contexts.review import Act, Action, NotAllowed, Phase
+from casewise.contexts.review import Act, NotAllowed, Phase, ReviewAction
 from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import act_on_query, sibling, store_findings
 from casewise.database.staff import Role
@@ -199,7 +199,7 @@ def test_contexts_without_words_and_withdrawn_ones_are_not_checked(store):
     here = room(store, count=2, unsafe=wording(**OTHER))
     with store.write() as connection:
         add_queries(connection, here.draft, queries(3)[2:], now=NOW)
-        action = Action(by="dora", act=Act.WITHDRAW, reason="too well known")
+        action = ReviewAction(by="dora", act=Act.WITHDRAW, reason="too well known")
         act_on_query(connection, here.place().id, action, seen=None, now=NOW)
         report = check_draft(connection, here.draft)
 

@@ -13,7 +13,7 @@ from tests.support.databases import new_database
 from casewise import database
 from casewise.contexts.record import EVENTS, read_lines, read_record, record_from_lines
 from casewise.contexts.release import ReleaseOptions, release
-from casewise.contexts.review import NEED_WORDING, QUERY_ACTS, Act, Action, NotAllowed, Phase, possible_acts
+from casewise.contexts.review import NEED_WORDING, QUERY_ACTS, Act, NotAllowed, Phase, ReviewAction, possible_acts
 from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import ROLE_OF, act_on_query
 from casewise.database.staff import Role
@@ -39,7 +39,7 @@ def take_random_step(here, people, place, rng):
     with contextlib.suppress(NotAllowed):
         if act in QUERY_ACTS:
             with here.store.write() as connection:
-                action = Action(by=by.id, act=act, reason=reason)
+                action = ReviewAction(by=by.id, act=act, reason=reason)
                 act_on_query(connection, place.id, action, seen=place.state.version, now=NOW)
         else:
             here.do(place, by, act, words, reason)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.contexts.wordings import wording
 
-from casewise.contexts.review import MISSING, Act, Action, NotAllowed, Phase, State, possible_acts, step
+from casewise.contexts.review import MISSING, Act, NotAllowed, Phase, ReviewAction, State, possible_acts, step
 
 A, B, C, D = "ada", "ben", "cleo", "dan"
 FIRST, SECOND, THIRD = wording(), wording(recipient__type="Cashier"), wording(recipient__type="Teller")
@@ -17,11 +17,11 @@ def replay(actions):
 
 
 def after(*actions):
-    return replay([Action(by="model", act=Act.GENERATE, wording=FIRST), *(made(*action) for action in actions)])
+    return replay([ReviewAction(by="model", act=Act.GENERATE, wording=FIRST), *(made(*action) for action in actions)])
 
 
 def made(by, act, wording=None, reason=None):
-    return Action(by=by, act=act, wording=wording, reason=reason)
+    return ReviewAction(by=by, act=act, wording=wording, reason=reason)
 
 
 AGREED = ((A, Act.SUBMIT, FIRST), (B, Act.SUBMIT, FIRST))
@@ -145,7 +145,7 @@ class AnyActions(RuleBasedStateMachine):
         words=st.sampled_from([FIRST, SECOND, THIRD]),
     )
     def anybody_does_anything(self, by, act, words):
-        self.attempt(Action(by=by, act=act, wording=words, reason="because"))
+        self.attempt(ReviewAction(by=by, act=act, wording=words, reason="because"))
 
     @rule(
         by=st.sampled_from([A, B, C, D]),
@@ -160,9 +160,9 @@ class AnyActions(RuleBasedStateMachine):
             if act not in {Act.GIVE_UP, Act.RESTART, Act.STEP_ASIDE, Act.WITHDRAW}
         ]
         if self.state.phase == Phase.MISSING:
-            self.attempt(Action(by="model", act=Act.GENERATE, wording=FIRST))
+            self.attempt(ReviewAction(by="model", act=Act.GENERATE, wording=FIRST))
         elif acts:
-            self.attempt(Action(by=by, act=choice.choice(acts), wording=words, reason="because"))
+            self.attempt(ReviewAction(by=by, act=choice.choice(acts), wording=words, reason="because"))
 
     def attempt(self, action):
         before = self.state

@@ -13,7 +13,7 @@ from tests.support.app import NOW
 from tests.support.demo import DEMO
 
 import casewise
-from casewise.contexts.drafts import Draft, create_draft
+from casewise.contexts.drafts import BenchmarkDraft, create_draft
 from casewise.contexts.record import DraftAct, draft_events, place_key
 from casewise.contexts.review import Author, Phase
 from casewise.contexts.selection import (
@@ -215,7 +215,7 @@ def connection(store):
         yield opened
 
 
-def new_draft(connection, n=2) -> Draft:
+def new_draft(connection, n=2) -> BenchmarkDraft:
     return create_draft(connection, "x", queries=queries(n), taxonomy=TAXONOMY, now=NOW)
 
 

@@ -9,7 +9,7 @@ from tests.support.app import NOW
 
 from casewise.contexts.checks import Remark
 from casewise.contexts.queue import check_draft
-from casewise.contexts.review import Act, Action, NotAllowed, Phase
+from casewise.contexts.review import Act, NotAllowed, Phase, ReviewAction
 from casewise.contexts.store import (
     ConflictingAction,
     UnsubmittedText,
@@ -99,8 +99,8 @@ def test_of_two_who_act_at_once_exactly_one_does_and_the_other_is_told(store):
     outcomes = at_once(
         here,
         place,
-        Action(by=here.ada.id, act=Act.ACCEPT),
-        Action(by=here.ben.id, act=Act.OFFER, wording=wording(recipient__type="Teller")),
+        ReviewAction(by=here.ada.id, act=Act.ACCEPT),
+        ReviewAction(by=here.ben.id, act=Act.OFFER, wording=wording(recipient__type="Teller")),
     )
 
     assert sorted(outcome == "done" for outcome in outcomes) == [False, True]
@@ -115,7 +115,7 @@ def test_two_experts_at_once_take_a_context_once(store):
     here.do(place, here.ada, Act.SUBMIT, wording())
     place = here.do(place, here.ben, Act.SUBMIT, wording())
 
-    outcomes = at_once(here, place, *(Action(by=f"expert {n}", act=Act.TAKE) for n in range(8)))
+    outcomes = at_once(here, place, *(ReviewAction(by=f"expert {n}", act=Act.TAKE) for n in range(8)))
 
     assert outcomes.count("done") == 1
     with store.read() as connection:
@@ -131,8 +131,8 @@ def test_two_reviewers_submitting_at_once_are_both_heard(store):
     outcomes = at_once(
         here,
         place,
-        Action(by=here.ada.id, act=Act.SUBMIT, wording=wording()),
-        Action(by=here.ben.id, act=Act.SUBMIT, wording=wording()),
+        ReviewAction(by=here.ada.id, act=Act.SUBMIT, wording=wording()),
+        ReviewAction(by=here.ben.id, act=Act.SUBMIT, wording=wording()),
     )
 
     assert outcomes == ["done", "done"]
@@ -142,7 +142,7 @@ def test_two_reviewers_submitting_at_once_are_both_heard(store):
 def test_one_reviewer_submitting_twice_at_once_is_heard_once(store):
     here = room(store)
 
-    outcomes = at_once(here, here.place(), *[Action(by=here.ada.id, act=Act.SUBMIT, wording=wording())] * 4)
+    outcomes = at_once(here, here.place(), *[ReviewAction(by=here.ada.id, act=Act.SUBMIT, wording=wording())] * 4)
 
     assert outcomes.count("done") == 1
     assert here.place().state.phase == Phase.UNDER_REVIEW

@@ -2,9 +2,9 @@ from datetime import timedelta
 
 from tests.support.app import NOW
 
-from casewise.database.engine import Limit, forget_limit, take
+from casewise.database.engine import RateLimit, forget_limit, take
 
-LIMIT = Limit(burst=3, per_s=30)
+LIMIT = RateLimit(burst=3, per_s=30)
 
 
 def attempts(store, count, *, at=NOW):

@@ -24,7 +24,7 @@ from casewise.deciding.decider import (
     message_text,
     rebuild_judge,
 )
-from casewise.deciding.decider_file import Calibration, MeasuredJudge, MeasuredOn
+from casewise.deciding.decider_file import FittedCalibration, MeasuredJudge, MeasuredOn
 from casewise.errors import ConfigurationError, JudgeError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
 from casewise.judges.judge import unscored_answer
@@ -50,7 +50,7 @@ def decider(judge=None, *, on=KINDS, **options):
     file = partial_decider(
         judge=PART,
         thresholds=options.pop("thresholds", FittedThresholds(0.6, 0.4)),
-        calibration=Calibration(curve=Platt(1.0, 0.0)),
+        calibration=FittedCalibration(curve=Platt(1.0, 0.0)),
         requirements=Requirements(ratio=1, fail=options.pop("fail", "refuse")),
         measured_on=on,
         refuse_unmeasured=options.pop("refuse_unmeasured", False),

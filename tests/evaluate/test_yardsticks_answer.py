@@ -15,7 +15,7 @@ from casewise.evaluate.judged_runs import ReportOptions, read_runs
 from casewise.evaluate.yardsticks import (
     FEW_ITEMS,
     BaselineComparison,
-    People,
+    PeopleCeilings,
     ReferenceScores,
     ShortAnswer,
     WeakCategory,
@@ -60,7 +60,7 @@ def beside(**changed) -> BaselineComparison:
         "ahead_of_key": None,
         "intent": None,
         "constant": 0.6,
-        "people": People(None, 0, None, None),
+        "people": PeopleCeilings(None, 0, None, None),
         "labels": LabelWords(),
         "against_others": {},
     }
@@ -125,7 +125,7 @@ def test_the_most_accurate_baseline_is_the_one_to_beat_and_of_equal_ones_the_fir
 
 def test_the_json_of_a_comparison_has_each_baseline_and_no_nan():
     content = json.loads(
-        json.dumps(beside(**WORDS, words_of=70, people=People(number(0.8, 0.7, 0.9), 9, None, None)).as_json())
+        json.dumps(beside(**WORDS, words_of=70, people=PeopleCeilings(number(0.8, 0.7, 0.9), 9, None, None)).as_json())
     )
 
     assert (content["words_of"], content["words"]["accuracy"]["estimate"], content["key"], content["constant"]) == (
@@ -147,7 +147,7 @@ def test_how_many_items_numbers_are_over_is_said_where_it_is_not_all():
     assert (beside().of_some, beside(words_of=1_200).of_some) == ("", "of 1,200 items drawn at random")
     assert (beside().without_intent, beside(intent=number(0.7)).without_intent) == ("", "")
     assert beside(intent=number(0.7, n_unscored=1_200)).without_intent == " (1,200 without)"
-    assert [People(None, others, None, None).others_in_words for others in (0, 1, 9)] == [
+    assert [PeopleCeilings(None, others, None, None).others_in_words for others in (0, 1, 9)] == [
         "people",
         "1 person",
         "9 people",
@@ -232,7 +232,7 @@ def test_the_json_of_an_answer_has_its_numbers_or_none():
 
 
 def test_yardsticks_go_from_the_least_to_the_most_that_is_known():
-    people = People(number(0.8), 9, number(0.9, name="same_again"), None)
+    people = PeopleCeilings(number(0.8), 9, number(0.9, name="same_again"), None)
     found = answer(comparison=beside(**WORDS, intent=number(0.7, n_unscored=3), people=people)).yardsticks()
 
     assert [str(title) for title, _ in found] == [
@@ -340,9 +340,9 @@ def test_labels_that_no_several_people_gave_set_no_ceiling():
     author = World("author", ("s", "u") * 4, {}, labels_by="author", people="anonymous")
     scores = ReferenceScores(author.benchmark)
 
-    assert scores.people(np.ones(8, dtype=bool)) == People(None, 0, None, None)
+    assert scores.people(np.ones(8, dtype=bool)) == PeopleCeilings(None, 0, None, None)
     rated = ReferenceScores(WORLD.benchmark)
-    assert rated.people(np.arange(12) == 5) == People(None, 0, None, None), "nobody rated it"
+    assert rated.people(np.arange(12) == 5) == PeopleCeilings(None, 0, None, None), "nobody rated it"
     assert some(rated.people(np.ones(12, dtype=bool)).one_person).n == 8
 
 

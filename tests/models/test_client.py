@@ -23,7 +23,7 @@ from casewise.models.client import (
     encode_body,
     requested_wait_s,
 )
-from casewise.models.endpoints import Key, find_endpoint
+from casewise.models.endpoints import ApiKey, find_endpoint
 from casewise.models.protocol import Rejected, ReplyOptions, user_messages
 
 ASK = user_messages("Is it safe?")
@@ -37,7 +37,7 @@ def client(
 ) -> OpenAICompatibleModel:
     endpoint = find_endpoint(name, base_url=server.url, environment={})
     options = {"timeout_s": 5.0, "retry": QUICK, **options}
-    connected = EndpointClient(endpoint, key=Key(key) if key else None, options=ClientOptions(**options))
+    connected = EndpointClient(endpoint, key=ApiKey(key) if key else None, options=ClientOptions(**options))
     return OpenAICompatibleModel(name, connected)
 
 

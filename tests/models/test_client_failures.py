@@ -12,7 +12,7 @@ from casewise.models.client import (
     interpret_failure,
     is_retried,
 )
-from casewise.models.endpoints import ENDPOINTS, Extra, Key
+from casewise.models.endpoints import ENDPOINTS, ApiKey, Extra
 from casewise.models.protocol import Rejected
 from casewise.models.wire import ServerError
 
@@ -157,9 +157,9 @@ def test_the_number_of_calls_stays_between_one_and_the_most(monkeypatch):
 
 
 def test_a_key_goes_into_the_header_that_is_wanted_and_out_of_texts():
-    extra = Extra(values={"X-Team": Key("blue team")})
-    connected = EndpointClient(OPENAI, key=Key("sk-1234"), options=ClientOptions(), extra=extra)
-    azure = EndpointClient(ENDPOINTS["azure"], key=Key("sk-1234"), options=ClientOptions())
+    extra = Extra(values={"X-Team": ApiKey("blue team")})
+    connected = EndpointClient(OPENAI, key=ApiKey("sk-1234"), options=ClientOptions(), extra=extra)
+    azure = EndpointClient(ENDPOINTS["azure"], key=ApiKey("sk-1234"), options=ClientOptions())
 
     assert connected.key_header() == {"Authorization": "Bearer sk-1234"}
     assert (connected.key_header("x-key"), azure.key_header()) == ({"x-key": "sk-1234"}, {"api-key": "sk-1234"})

@@ -10,14 +10,14 @@ from tests.support.fault_server import FaultServer, completion
 
 from casewise.errors import CasewiseError, ConfigurationError
 from casewise.models.client import ClientOptions
-from casewise.models.endpoints import ENDPOINTS, ExtraOptions, Key, find_endpoint, parse_model_name, read_key
+from casewise.models.endpoints import ENDPOINTS, ApiKey, ExtraOptions, find_endpoint, parse_model_name, read_key
 from casewise.models.load import ModelOptions, load_model
 
 SECRET = "sk-very-secret-0123456789"
 
 
 def test_a_key_shows_itself_to_nobody():
-    key = Key(SECRET)
+    key = ApiKey(SECRET)
 
     assert SECRET not in f"{key} {key!r} {[key]}"
     with pytest.raises(TypeError, match="not written"):

@@ -7,7 +7,7 @@ import pytest
 from tests.audits.builders import Row, benchmark_of
 from tests.support.pages import prose
 
-from casewise.audits import Audit, AuditOptions, Finding, Part, kinds
+from casewise.audits import Audit, AuditOptions, AuditPart, Finding, kinds
 from casewise.reports.audit import (
     WEIGHTS,
     answer,
@@ -58,7 +58,7 @@ def found(effect, share=0.5, **more):
 
 
 def audited(*made, benchmark=BENCHMARK, **measured):
-    parts = {name: Part(name, values) for name, values in (EMPTY | measured).items()}
+    parts = {name: AuditPart(name, values) for name, values in (EMPTY | measured).items()}
     parts["people"].findings.extend(made)
     parts["intent"].left_out.append("nothing was intended.")
     counts = {"items": 5, "queries": 4, "ratings": 15}
@@ -74,7 +74,7 @@ def summaries(blocks):
 
 
 def measured(blocks, **values):
-    return [*blocks(Part("part", values))]
+    return [*blocks(AuditPart("part", values))]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import casewise
-from casewise.evaluate.check import CheckedCase, Limit
+from casewise.evaluate.check import CheckedCase, CheckedLimit
 from casewise.evaluate.conclusions import at_most
 from casewise.reports.check import MOST_QUERIES, about_more, check_page
 from casewise.reports.document import Exhibit, Forest, Prose
@@ -116,7 +116,7 @@ def test_the_worst_cases_go_by_the_users_own_ids_and_their_texts_stand_in_a_fold
 def test_each_limit_has_its_conclusion_and_the_queries_of_its_kind_that_would_decide(numbers):
     def limit(metric, further, *, least=False):
         rate = Estimate(metric, 0.5, 0.4, 0.6, 10.0, 0, "made up")
-        return Limit(at_most("judge", rate, limit=0.55, least=least), further)
+        return CheckedLimit(at_most("judge", rate, limit=0.55, least=least), further)
 
     limits = (
         limit("accuracy", 1200, least=True),

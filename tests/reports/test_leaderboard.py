@@ -9,13 +9,13 @@ from tests.support.demo import DEMO
 from tests.support.pages import prose
 
 from casewise.evaluate.leaderboard import INTENT, BestJudge, Leaderboard, LeaderboardRow, Leaderboards
-from casewise.evaluate.yardsticks import People
+from casewise.evaluate.yardsticks import PeopleCeilings
 from casewise.reports.document import Forest, Prose, Table
 from casewise.reports.formats import is_synthetic
 from casewise.reports.leaderboard import first_everywhere, leaderboard_page, leaderboards_page, rank
 from casewise.stats.estimates import Estimate
 
-NO_PEOPLE = People(None, 0, None, None)
+NO_PEOPLE = PeopleCeilings(None, 0, None, None)
 
 
 def number(value, name="accuracy"):
@@ -38,7 +38,7 @@ GOOD = row("good", 0.8, (1, 1), harm=0.125, over_refusal=0.25, auroc=0.9, pearso
 POOR = row("poor", 0.6, (2, 3))
 VALUES = row("values", auroc=0.7)
 ALWAYS = row("Always safe", 0.55, kind="baseline")
-PEOPLE = People(number(0.75), 10, number(0.85), None)
+PEOPLE = PeopleCeilings(number(0.75), 10, number(0.85), None)
 
 
 def blocks(document):

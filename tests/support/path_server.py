@@ -12,7 +12,7 @@ from tests.support.fault_server import FaultServer
 from casewise.models.batches.interface import BatchInterface
 from casewise.models.batches.named import batch_interface
 from casewise.models.client import ClientOptions, EndpointClient, RetryPolicy
-from casewise.models.endpoints import Extra, Key, find_endpoint
+from casewise.models.endpoints import ApiKey, Extra, find_endpoint
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ def client_of(server: PathServer, name: str, *, extra: Extra = Extra()) -> Endpo
     """Return a quick client of a server that stands for the endpoint of the model called `name`."""
     endpoint = find_endpoint(name, base_url=server.url, environment={})
     options = ClientOptions(timeout_s=5.0, retry=RetryPolicy(2, 0.001, 0.001))
-    return EndpointClient(endpoint, key=Key("sk-1234"), options=options, extra=extra)
+    return EndpointClient(endpoint, key=ApiKey("sk-1234"), options=options, extra=extra)
 
 
 async def over(server: PathServer, name: str, work: Callable[[BatchInterface], Awaitable[T]]) -> T:

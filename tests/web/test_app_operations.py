@@ -9,7 +9,7 @@ from tests.support.app import NOW, signed_in, visitor
 from tests.support.command import invoke
 from tests.support.study import Walker, opened
 
-from casewise.database.engine import Limit, take
+from casewise.database.engine import RateLimit, take
 from casewise.database.staff import Role
 from casewise.database.tables import staff
 from casewise.web.app import maintain_rounds
@@ -54,7 +54,7 @@ def test_limits_that_nobody_used_for_a_day_are_gone(app):
     store = app.state.database
     with store.write() as connection:
         for number in range(3):
-            take(connection, f"limit {number}", Limit(burst=2, per_s=60), now=NOW)
+            take(connection, f"limit {number}", RateLimit(burst=2, per_s=60), now=NOW)
     maintain_rounds(store, now=NOW + timedelta(hours=23))
     maintain_rounds(store, now=NOW + timedelta(hours=25))
     with store.read() as connection:

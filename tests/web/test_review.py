@@ -10,7 +10,7 @@ from tests.support.app import NOW, PASSWORD, add_person, form_token, signed_in, 
 from casewise.contexts import store as review_store
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import add_queries, create_draft
-from casewise.contexts.review import Act, Action, Phase
+from casewise.contexts.review import Act, Phase, ReviewAction
 from casewise.database.staff import Role
 from casewise.records import Category, Query, Taxonomy, Turn, action_parameters
 
@@ -327,7 +327,7 @@ def failed_place(here):
         add_queries(connection, here.draft, queries(3)[2:], now=NOW)
     place = here.place(4)
     with here.store.write() as connection:
-        action = Action(by="some/model", act=Act.FAIL, reason="refused: no")
+        action = ReviewAction(by="some/model", act=Act.FAIL, reason="refused: no")
         return review_store.act(connection, place.id, action, seen=None, now=NOW)
 
 
@@ -427,7 +427,7 @@ def test_reviewers_of_an_action_see_what_went_before_and_the_parameters_of_actio
         )
         for place in review_store.all_places(connection, draft.id):
             words = Wording.from_fields(fields, action_parameters())
-            action = Action(by="fake/contexts", act=Act.GENERATE, wording=words)
+            action = ReviewAction(by="fake/contexts", act=Act.GENERATE, wording=words)
             review_store.act(connection, place.id, action, seen=None, now=NOW)
     ada = visitor(app)
     ada.send("/sign-in", email="ada@example.org", password=PASSWORD)

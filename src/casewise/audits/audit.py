@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from casewise.audits.contexts import audit_contexts, audit_coverage, audit_intent
-from casewise.audits.subject import AuditOptions, Finding, Part, Subject
+from casewise.audits.subject import AuditOptions, AuditPart, Finding, Subject
 from casewise.audits.votes import audit_labels, audit_people
 from casewise.audits.words import audit_baseline, audit_subsets
 from casewise.errors import BenchmarkError
@@ -15,7 +15,7 @@ from casewise.records import ShortRepr
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields
 
-PARTS: Mapping[str, Callable[[Subject, Part], None]] = {
+PARTS: Mapping[str, Callable[[Subject, AuditPart], None]] = {
     "labels": audit_labels,
     "intent": audit_intent,
     "baseline": audit_baseline,
@@ -37,7 +37,7 @@ class Audit(ShortRepr):
     notes: tuple[str, ...]
     """Sentences that the benchmark states and a reader must know, such as that its data are synthetic."""
     options: AuditOptions
-    parts: dict[str, Part]
+    parts: dict[str, AuditPart]
     """Parts by name, in the order of `PARTS`."""
     source: Benchmark = field(compare=False, repr=False)
     """The benchmark: the texts of the items that findings name."""
@@ -75,7 +75,7 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions()) -> Au
     if not benchmark.items:
         raise BenchmarkError(f"{benchmark.name!r} has no items: there is nothing to audit")
     subject = Subject(benchmark, options)
-    parts = {name: Part(name) for name in PARTS}
+    parts = {name: AuditPart(name) for name in PARTS}
     for name, look in PARTS.items():
         look(subject, parts[name])
     return Audit(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from casewise.audits.subject import ALPHA, Part, Subject, parameter_in_words
+from casewise.audits.subject import ALPHA, AuditPart, Subject, parameter_in_words
 from casewise.notation import percent
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, estimate
@@ -34,7 +34,7 @@ SHOWN = 100
 """Characters of a statement that evidence quotes."""
 
 
-def audit_contexts(subject: Subject, part: Part) -> None:
+def audit_contexts(subject: Subject, part: AuditPart) -> None:
     """Check the contexts' words: repetition, length, missing parameters, near-duplicates, and queries whose verdict no
     context changes."""
     if not subject.with_context.any():
@@ -44,7 +44,7 @@ def audit_contexts(subject: Subject, part: Part) -> None:
         look(subject, part)
 
 
-def repeated(subject: Subject, part: Part) -> None:
+def repeated(subject: Subject, part: AuditPart) -> None:
     """Count the commonest statement of each parameter."""
     stated = subject.stated
     statements: dict[str, Any] = {}
@@ -73,7 +73,7 @@ def repeated(subject: Subject, part: Part) -> None:
         )
 
 
-def lengths(subject: Subject, part: Part) -> None:
+def lengths(subject: Subject, part: AuditPart) -> None:
     """Test whether the longer context of a query tends to be the one of one intent."""
     words = np.array([len(text.split()) for text in subject.written], dtype=float)
     gain = paired_difference(subject, words)
@@ -120,7 +120,7 @@ def paired_difference(subject: Subject, value: FloatArray) -> FloatArray:
     return (means["1"] - means["0"]).drop_nulls().to_numpy()
 
 
-def missing(subject: Subject, part: Part) -> None:
+def missing(subject: Subject, part: AuditPart) -> None:
     """Find parameters that only some contexts state, and test whether their absence predicts the intent."""
     stated = subject.stated
     lacks = {name: stated[name].is_null().to_numpy() & subject.with_context for name in subject.parameters}
@@ -163,7 +163,7 @@ def missing(subject: Subject, part: Part) -> None:
         )
 
 
-def duplicates(subject: Subject, part: Part) -> None:
+def duplicates(subject: Subject, part: AuditPart) -> None:
     """Find contexts that are nearly the same although their queries differ."""
     rows = np.flatnonzero(subject.with_context)
 
@@ -193,7 +193,7 @@ def duplicates(subject: Subject, part: Part) -> None:
         )
 
 
-def unmoved(subject: Subject, part: Part) -> None:
+def unmoved(subject: Subject, part: AuditPart) -> None:
     """Find queries whose contexts all get the same verdict from people."""
     verdicts = subject.benchmark.unmoved_queries
     by_verdict = {
@@ -222,7 +222,7 @@ THIN = 5
 """A category with fewer queries is called thin."""
 
 
-def audit_coverage(subject: Subject, part: Part) -> None:
+def audit_coverage(subject: Subject, part: AuditPart) -> None:
     """Count items by category and condition; find thin categories, queries without a pair, and uneven or uniform votes."""
     items = subject.items
     per_category = items.group_by("category").agg(pl.col("query_id").n_unique().alias("queries")).sort("category")
@@ -294,7 +294,7 @@ SHARED = 0.95
 """An intent that people share on this share of items is shared."""
 
 
-def audit_intent(subject: Subject, part: Part) -> None:
+def audit_intent(subject: Subject, part: AuditPart) -> None:
     """Compare the intent with people's majority: over all items, by condition, and by category."""
     usable = ~np.isnan(subject.label) & ~np.isnan(subject.intended)
     if not usable.any():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from casewise.audits.subject import ALPHA, LEAST_GAIN, Part, Subject, parameter_in_words
+from casewise.audits.subject import ALPHA, LEAST_GAIN, AuditPart, Subject, parameter_in_words
 from casewise.judges.baselines import fold_groups
 from casewise.notation import percent
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray
@@ -40,7 +40,7 @@ WHOLE = "context"
 """Stands for the parameter of a statement that is the whole context."""
 
 
-class Key(NamedTuple):
+class LabelKey(NamedTuple):
     """A statement with the rule "with it one label, without it the other", or a parameter with the label that each of its
     statements has with other queries."""
 
@@ -192,7 +192,7 @@ def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
     return present
 
 
-def keys(subject: Subject) -> list[Key]:
+def keys(subject: Subject) -> list[LabelKey]:
     """Return the best statements that are tested, the most accurate first; none where none gains five points in sample."""
     cached = partial(cached_item_numbers, subject.benchmark, made_with="polars")
     some = f"{count_of(int(subject.words_read.sum()), 'item')}"
@@ -214,7 +214,7 @@ def keys(subject: Subject) -> list[Key]:
     return sorted(tested, key=lambda tested_key: -tested_key.gain)
 
 
-def best_key(subject: Subject) -> Key | None:
+def best_key(subject: Subject) -> LabelKey | None:
     """Return the statement that gives the most labels of held-out queries, or the parameter whose statements give clearly more.
 
     None where neither holds after the search.
@@ -224,7 +224,7 @@ def best_key(subject: Subject) -> Key | None:
     return single if whole is None or (single and whole.gain < single.gain + LEAST_GAIN) else whole
 
 
-def key(subject: Subject, parameter: str, statement: str | None, value: FloatArray, searched: int) -> Key:
+def key(subject: Subject, parameter: str, statement: str | None, value: FloatArray, searched: int) -> LabelKey:
     """Test one statement, or those of a parameter: each query by the rule that all other queries give.
 
     `value`: (items,) the number of the statement, or whether the one statement stands; nan for an item that is not learnt from.
@@ -239,7 +239,7 @@ def key(subject: Subject, parameter: str, statement: str | None, value: FloatArr
     by_group = np.bincount(group, weights=difference)
     ahead, behind = int((by_group > 0).sum()), int((by_group < 0).sum())
     p = sign_test(ahead, behind) / 2 if ahead > behind else 1.0
-    return Key(
+    return LabelKey(
         parameter,
         statement,
         safe_with=float(label[has == 1].sum()),
@@ -273,7 +273,7 @@ def accuracy_of(subject: Subject, verdicts: FloatArray) -> Estimate:
     return estimate(sample.where(~np.isnan(verdicts)), metrics=parse_metrics("accuracy"))[0]
 
 
-def by_parameter(subject: Subject) -> Iterator[Key]:
+def by_parameter(subject: Subject) -> Iterator[LabelKey]:
     """Yield the key of each parameter, and of the whole context, whose statements recur in other queries."""
     rows, names = learnable_items(subject), subject.benchmark.parameters.names
     group, stated = fold_groups(subject.items)[rows], cache(partial(full_statements, subject))
@@ -294,7 +294,7 @@ def by_parameter(subject: Subject) -> Iterator[Key]:
             yield key(subject, name, None, value, len(sources))
 
 
-def audit_keys(subject: Subject, part: Part) -> None:
+def audit_keys(subject: Subject, part: AuditPart) -> None:
     """Measure how far single statements, and those of a parameter, give the labels of held-out queries; find which do."""
     if not learnable_items(subject).any():
         return
@@ -316,7 +316,7 @@ def audit_keys(subject: Subject, part: Part) -> None:
         )
 
 
-def key_evidence(key: Key, *, restricted: bool) -> dict[str, Any]:
+def key_evidence(key: LabelKey, *, restricted: bool) -> dict[str, Any]:
     """Return the numbers behind a statement, with the beginning of it where texts may be given away."""
     return {
         "parameter": key.parameter,

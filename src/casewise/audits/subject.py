@@ -44,7 +44,7 @@ EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}
 """The effect of a finding on a number: its labels are in doubt (label), it means less than it seems (score), or neither (note)."""
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """The kind of findings with one code: title, effect on a number, condition, advice and its explanation."""
 
     title: str
@@ -55,11 +55,11 @@ class Kind(NamedTuple):
 
 
 @cache
-def kinds() -> dict[str, Kind]:
+def kinds() -> dict[str, FindingKind]:
     """Return the kind of each finding by its stable code, for `--fail-on`: `findings.toml`."""
     shipped = shipped_toml("casewise.audits", "findings.toml").items()
     return {
-        code: Kind(
+        code: FindingKind(
             text(kind["title"]),
             kind["effect"],
             text(kind["condition"]),
@@ -100,7 +100,7 @@ class Finding(Record):
 
 
 @dataclass(repr=False)
-class Part(ShortRepr):
+class AuditPart(ShortRepr):
     """The measurements, the findings and the omissions of one part of the audit."""
 
     name: str

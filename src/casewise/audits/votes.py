@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import polars as pl
 
-from casewise.audits.subject import Part, Subject, known_raters
+from casewise.audits.subject import AuditPart, Subject, known_raters
 from casewise.errors import StatisticsError
 from casewise.notation import interval, percent, share
 from casewise.stats.agreement import (
@@ -34,7 +34,7 @@ TENTATIVE = 0.667
 PANELS = (1, 3, 5, 7, 9)
 
 
-def audit_people(subject: Subject, part: Part) -> None:
+def audit_people(subject: Subject, part: AuditPart) -> None:
     """Measure how well people agree, the best score against them, and the score of panels of people."""
     if not subject.benchmark.ratings:
         part.left_out.append("agreement and ceilings: the benchmark has no labels.")
@@ -141,7 +141,7 @@ MANY_UNSURE = 0.05
 """Share of votes from which on unsure ones are a finding."""
 
 
-def audit_labels(subject: Subject, part: Part) -> None:
+def audit_labels(subject: Subject, part: AuditPart) -> None:
     """Check votes, rates and labels. This part is left out for a benchmark without ratings."""
     if not subject.benchmark.ratings:
         part.left_out.append("labels: the benchmark has none.")
@@ -151,7 +151,7 @@ def audit_labels(subject: Subject, part: Part) -> None:
         look(subject, part)
 
 
-def rates(subject: Subject, part: Part) -> None:
+def rates(subject: Subject, part: AuditPart) -> None:
     """Compare stated rates with the votes, with and without the intent as one vote more."""
     stated = subject.items["published_rate"].cast(float).fill_null(np.nan).to_numpy()
     compared = ~np.isnan(stated) & (subject.n_votes > 0)
@@ -206,7 +206,7 @@ def rates(subject: Subject, part: Part) -> None:
         )
 
 
-def intent_votes(subject: Subject, part: Part) -> None:
+def intent_votes(subject: Subject, part: AuditPart) -> None:
     """Find raters (places or annotators) whose votes equal the intent on every item that they rated."""
     published, n = subject.benchmark.about.published, len(subject.items)
     if published is not None and published.votes_hold_intent:
@@ -280,7 +280,7 @@ def agreement_with_intent(subject: Subject) -> pl.DataFrame:
     )
 
 
-def ties(subject: Subject, part: Part) -> None:
+def ties(subject: Subject, part: AuditPart) -> None:
     """Count ties, and what each label policy makes of them."""
     tied, rated = subject.label == 0.5, int((subject.n_votes > 0).sum())
     n = int(tied.sum())
@@ -303,7 +303,7 @@ def ties(subject: Subject, part: Part) -> None:
     )
 
 
-def unsure(subject: Subject, part: Part) -> None:
+def unsure(subject: Subject, part: AuditPart) -> None:
     """Measure the share of votes that are unsure, which no majority counts."""
     undecided = subject.items["n_unsure"].to_numpy().astype(np.float64)
     if not undecided.any():
@@ -332,7 +332,7 @@ def unsure(subject: Subject, part: Part) -> None:
         )
 
 
-def stability(subject: Subject, part: Part) -> None:
+def stability(subject: Subject, part: AuditPart) -> None:
     """Predict how many labels would come out the same in a repeated study, under several spreads of rates."""
     if subject.n_votes.max() < 2:
         part.left_out.append("stability of labels: no item has two votes.")
@@ -364,7 +364,7 @@ def stability(subject: Subject, part: Part) -> None:
     )
 
 
-def unrated(subject: Subject, part: Part) -> None:
+def unrated(subject: Subject, part: AuditPart) -> None:
     """Find items without ratings."""
     unsure, mean = subject.items["n_unsure"].to_numpy(), subject.items["mean"].is_null().to_numpy()
     without = (subject.n_votes == 0) & (unsure == 0) & mean

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from casewise.audits.keys import audit_keys
-from casewise.audits.subject import ALPHA, LEAST_GAIN, READS, Part, Subject, parameter_in_words
+from casewise.audits.subject import ALPHA, LEAST_GAIN, READS, AuditPart, Subject, parameter_in_words
 from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
 from casewise.notation import percent, share
 from casewise.records import Item
@@ -73,7 +73,7 @@ class Gain(NamedTuple):
         return {"accuracy": self.accuracy, "gain": self.gain, "z": self.z}
 
 
-def audit_baseline(subject: Subject, part: Part) -> None:
+def audit_baseline(subject: Subject, part: AuditPart) -> None:
     """Compare classifiers on all words, on those of each parameter and of the query with constant verdicts and the intent."""
     audit_keys(subject, part)
     part.measured["constants"] = constants(subject)
@@ -276,7 +276,7 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
     return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, constant_accuracy(label))
 
 
-def vocabulary(subject: Subject, part: Part) -> None:
+def vocabulary(subject: Subject, part: AuditPart) -> None:
     """Add a finding if the words alone predict the label."""
     gain, measured = gain_over_constant(subject, subject.baseline, ~subject.exchanged), part.measured
     if not gain.holds():
@@ -308,7 +308,7 @@ def vocabulary(subject: Subject, part: Part) -> None:
     )
 
 
-def shortcut(subject: Subject, part: Part) -> None:
+def shortcut(subject: Subject, part: AuditPart) -> None:
     """Test on contexts that were exchanged between queries and rated anew whether the prediction stays where people change."""
     usable = ~np.isnan(subject.label) & ~np.isnan(subject.baseline)
     moved, stayed = subject.exchanged & usable, ~subject.exchanged & usable
@@ -415,7 +415,7 @@ def by_words(subject: Subject, name: str) -> BoolArray:
     return rows
 
 
-def audit_subsets(subject: Subject, part: Part) -> None:
+def audit_subsets(subject: Subject, part: AuditPart) -> None:
     """Count the items of each subset."""
     part.measured["items_by_subset"] = sizes = {}
     for name in SUBSETS:

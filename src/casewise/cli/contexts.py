@@ -43,7 +43,7 @@ from casewise.contexts.queue import check_draft
 from casewise.contexts.record import read_record
 from casewise.contexts.release import ReleaseOptions, pairs_of, pairs_table, rehearsal_models
 from casewise.contexts.release import release as write_release
-from casewise.contexts.review import Act, Action, NotAllowed
+from casewise.contexts.review import Act, NotAllowed, ReviewAction
 from casewise.contexts.selection import (
     ContextColumns,
     SelectedQueries,
@@ -339,7 +339,7 @@ def withdraw(
         if query_found is None:
             raise ConfigurationError(f"{draft} has no query {query!r}; give its whole text, or its id")
         place, *_ = places_of_query(connection, contexts.id, query_found.id)
-        action = Action(by=OWNER, act=Act.RESTORE if restore else Act.WITHDRAW, reason=reason)
+        action = ReviewAction(by=OWNER, act=Act.RESTORE if restore else Act.WITHDRAW, reason=reason)
         try:
             act_on_query(connection, place.id, action, seen=None, now=datetime.now(UTC))
         except NotAllowed as error:

@@ -89,7 +89,7 @@ class Pilot:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class CrowdSimulation:
     """A whole design on a simulated crowd."""
 
     design: Path | None = None
@@ -117,7 +117,7 @@ class SharedWork:
 SHARED_WITH_PEOPLE = frozenset(("--groups", "--from", "--conditions", "--per-item", "--per-annotator"))
 """Options of other questions that --people takes too."""
 
-Question = answers.People | Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
+Question = answers.People | Effect | TwoRates | Profile | Pilot | CrowdSimulation | SharedWork
 
 
 @app.command
@@ -128,7 +128,7 @@ def study(
     two_rates: Annotated[TwoRates, options_group("By two safe rates", 2)] = TwoRates(),
     profile: Annotated[Profile, options_group("By the safe rates of every condition", 3)] = Profile(),
     pilot: Annotated[Pilot, options_group("By a pilot", 4)] = Pilot(),
-    crowd: Annotated[Crowd, options_group("By a simulated crowd", 5)] = Crowd(),
+    crowd: Annotated[CrowdSimulation, options_group("By a simulated crowd", 5)] = CrowdSimulation(),
     shared: Annotated[SharedWork, options_group("By the precision of a rate, with a judge's help", 6)] = SharedWork(),
     alpha: AlphaOption = 0.05,
     power: PowerOption = 0.8,
@@ -207,7 +207,7 @@ def study(
     documents.present(answer)
 
 
-def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOptions) -> None:
+def simulate(crowd: CrowdSimulation, design: Path, *, seed: int, documents: DocumentOptions) -> None:
     """Report each analysis of a design on a simulated crowd, or write the ratings of one such study to a file."""
     plan = api.simulation_plan(design)
     if crowd.ratings is not None:

@@ -185,7 +185,7 @@ def name_file_in_errors(path: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Gate:
+class GateTable:
     """A table `[[gate]]`: the options of `casewise gate`, the baseline, and the judges and benchmarks that it is for."""
 
     tokens: list[str]
@@ -203,7 +203,7 @@ class RunFile:
     """The keys above the tables, as the parameters of `casewise judge`."""
     report: list[str]
     """The options of `casewise report`."""
-    gates: list[Gate]
+    gates: list[GateTable]
 
     @classmethod
     def read(cls, path: Path) -> RunFile:
@@ -268,7 +268,7 @@ def read_judging(top: Mapping[str, Any]) -> dict[str, Any]:
     return dict(bound.arguments)
 
 
-def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
+def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> GateTable:
     """Return a table `[[gate]]` of a file. Raises ConfigurationError: it is no gate of the file's judges and benchmarks."""
     if not isinstance(table, dict):
         raise ConfigurationError("gate is no table; write [[gate]]")
@@ -292,7 +292,7 @@ def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
         )
     if not table.get("judge"):
         chosen["judge"] = [judge for judge in chosen["judge"] if judge != baseline]
-    return Gate(tokens, baseline, chosen["judge"], chosen["benchmark"])
+    return GateTable(tokens, baseline, chosen["judge"], chosen["benchmark"])
 
 
 def run(file: Path, /, *, before: Annotated[BeforeRunOptions, BEFORE_RUN] = BeforeRunOptions()) -> None:

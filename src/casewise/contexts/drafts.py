@@ -34,7 +34,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(lambda row: () if row is None
 """Names that a draft's row holds as a list; none where it holds none."""
 
 
-class Draft(Record):
+class BenchmarkDraft(Record):
     """A benchmark in the making."""
 
     id: str
@@ -56,7 +56,7 @@ def create_draft(
     vary: Iterable[str] = (),
     intents: Iterable[str] = ("safe", "unsafe"),
     now: datetime,
-) -> Draft:
+) -> BenchmarkDraft:
     """Return a new draft with a place for one context per query and intent, none of them generated yet.
 
     Raises ConfigurationError: the name is taken or not valid, an intent is neither 'safe' nor 'unsafe', or `vary` names
@@ -69,7 +69,9 @@ def create_draft(
     if connection.execute(select(tables.drafts.c.id).where(tables.drafts.c.name == name)).first():
         raise ConfigurationError(f"a draft called {name!r} already exists")
     parameters.check_names(names := tuple(vary))
-    draft = Draft(id=uuid.uuid4().hex, name=name, taxonomy=taxonomy, created_at=now, parameters=parameters, vary=names)
+    draft = BenchmarkDraft(
+        id=uuid.uuid4().hex, name=name, taxonomy=taxonomy, created_at=now, parameters=parameters, vary=names
+    )
     own_set = None if parameters == paper_parameters() else parameters.as_json()
     values = {"id": draft.id, "name": name, "taxonomy": taxonomy.as_json(), "parameters": own_set, "created_at": now}
     connection.execute(insert(tables.drafts).values(values | {"vary": list(names) or None}))
@@ -80,7 +82,7 @@ def create_draft(
 
 def add_queries(
     connection: Connection,
-    draft: Draft,
+    draft: BenchmarkDraft,
     queries: Iterable[Query],
     *,
     intents: Iterable[str] = ("safe", "unsafe"),
@@ -119,7 +121,7 @@ def add_queries(
 
 
 @contextmanager
-def open_draft(name: str, database: str | None = None) -> Iterator[tuple[Database, Draft]]:
+def open_draft(name: str, database: str | None = None) -> Iterator[tuple[Database, BenchmarkDraft]]:
     """Open a database and yield it with its draft of this name. Raises as `find_draft`."""
     with databases.open(database) as store:
         with store.read() as connection:
@@ -134,7 +136,7 @@ def checked_intent(intent: str) -> bool:
     return INTENTS[intent]
 
 
-def find_draft(connection: Connection, name: str) -> Draft:
+def find_draft(connection: Connection, name: str) -> BenchmarkDraft:
     """Return the draft called `name`. Raises ConfigurationError: there is none; the message lists those that are."""
     drafts = {draft.name: draft for draft in all_drafts(connection)}
     if name not in drafts:
@@ -142,20 +144,20 @@ def find_draft(connection: Connection, name: str) -> Draft:
     return drafts[name]
 
 
-def all_drafts(connection: Connection) -> list[Draft]:
+def all_drafts(connection: Connection) -> list[BenchmarkDraft]:
     """Return all drafts, the newest first."""
     rows = connection.execute(select(tables.drafts).order_by(tables.drafts.c.created_at.desc(), tables.drafts.c.name))
-    return [Draft(**row) for row in rows.mappings()]
+    return [BenchmarkDraft(**row) for row in rows.mappings()]
 
 
-def draft_queries(connection: Connection, draft: Draft) -> list[Query]:
+def draft_queries(connection: Connection, draft: BenchmarkDraft) -> list[Query]:
     """Return the queries of `draft` in their order."""
     table = tables.queries
     rows = connection.scalars(select(table.c.query).where(table.c.draft_id == draft.id).order_by(table.c.position))
     return [Query.model_validate(row) for row in rows]
 
 
-def progress(connection: Connection, draft: Draft) -> dict[Phase, int]:
+def progress(connection: Connection, draft: BenchmarkDraft) -> dict[Phase, int]:
     """Return the number of contexts in each phase, in the order of the review."""
     table = tables.contexts
     counts = connection.execute(

@@ -22,9 +22,9 @@ from casewise.ask.layouts import conversation, filled
 from casewise.ask.prompts import NOTHING_BEFORE
 from casewise.ask.reader import refuses
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import INTENTS, Draft, checked_intent
+from casewise.contexts.drafts import INTENTS, BenchmarkDraft, checked_intent
 from casewise.contexts.flows import VARIED, is_flow, varied_parameters, with_groups_of
-from casewise.contexts.review import Act, Action, NotAllowed, Phase
+from casewise.contexts.review import Act, NotAllowed, Phase, ReviewAction
 from casewise.contexts.store import act, all_places
 from casewise.database import Database
 from casewise.database.engine import job_lock
@@ -362,7 +362,7 @@ class WantedContext:
 class DraftLog(RunLog[WantedContext, WrittenContext]):
     """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it."""
 
-    def __init__(self, database: Database, draft: Draft, writer: Writer, jobs: Path) -> None:
+    def __init__(self, database: Database, draft: BenchmarkDraft, writer: Writer, jobs: Path) -> None:
         super().__init__(jobs, InFlight(jobs))
         self.database, self.by, self.prompt = database, writer.name, writer.prompt
         session = new_session(writer.how.limits, command=writer.how.command)
@@ -399,10 +399,10 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
         if answer.assumed_tokens:
             detail |= {"assumed_cost_usd": answer.assumed_cost_usd, "assumed_tokens": answer.assumed_tokens}
         if answer.reason is None:
-            action = Action(by=self.by, act=Act.GENERATE, wording=answer.wording)
+            action = ReviewAction(by=self.by, act=Act.GENERATE, wording=answer.wording)
             self.failures.pop(ask.place_id, None)
         else:
-            action = Action(by=self.by, act=Act.FAIL, reason=answer.failure)
+            action = ReviewAction(by=self.by, act=Act.FAIL, reason=answer.failure)
             self.failures[ask.place_id] = answer.reason
         # A version that was written or generated meanwhile stays.
         with suppress(NotAllowed), self.database.write() as connection:
@@ -476,7 +476,7 @@ class GenerationSummary(RunProgress):
 
 async def generate(
     database: Database,
-    draft: Draft,
+    draft: BenchmarkDraft,
     model: Model,
     *,
     options: GenerationOptions | None = None,
@@ -509,7 +509,7 @@ async def generate(
 
 
 def estimate_generation(
-    database: Database, draft: Draft, model: Model, options: GenerationOptions | None = None
+    database: Database, draft: BenchmarkDraft, model: Model, options: GenerationOptions | None = None
 ) -> CallEstimate:
     """Estimate the cost if every first attempt succeeded. No call is made."""
     options = options or GenerationOptions()
@@ -517,7 +517,7 @@ def estimate_generation(
 
 
 def plan_of(
-    database: Database, draft: Draft, options: GenerationOptions, *, wrong: bool | None = None
+    database: Database, draft: BenchmarkDraft, options: GenerationOptions, *, wrong: bool | None = None
 ) -> Asks[WantedContext]:
     """Return the places that contexts are wanted for; the wrong texts of actions alone, or all others, where `wrong` says so.
 
@@ -545,7 +545,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
 
     usual_tokens = TYPICAL_CONTEXT_TOKENS
 
-    def __init__(self, draft: Draft, model: Model, how: GenerationOptions) -> None:
+    def __init__(self, draft: BenchmarkDraft, model: Model, how: GenerationOptions) -> None:
         super().__init__(model, how.prices, patience=how.patience)
         self.draft, self.how = draft, how
         self.own_prompt = None if how.prompts == DEFAULT_PROMPT else named_prompt(how.prompts, draft.parameters)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 from casewise.ask.json_objects import top_objects
 from casewise.ask.layouts import filled
 from casewise.contexts.checks import Remark
-from casewise.contexts.drafts import Draft
+from casewise.contexts.drafts import BenchmarkDraft
 from casewise.contexts.review import Phase
 from casewise.contexts.store import ReviewPlace, all_places, find_place, store_findings
 from casewise.database import Database
@@ -208,7 +208,7 @@ class OpinionSummary(RunProgress):
 
 async def ask_opinions(
     database: Database,
-    draft: Draft,
+    draft: BenchmarkDraft,
     model: Model,
     *,
     folder: Path,
@@ -255,14 +255,14 @@ async def ask_opinions(
 
 
 def estimate_opinions(
-    database: Database, draft: Draft, model: Model, options: OpinionOptions | None = None
+    database: Database, draft: BenchmarkDraft, model: Model, options: OpinionOptions | None = None
 ) -> CallEstimate:
     """Estimate the cost of asking about every context, as if none had been asked about yet. No call is made."""
     options = options or OpinionOptions()
     return estimate_calls(Reader(model, options), plan_of(database, draft, options))
 
 
-def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks[OpinionAsk]:
+def plan_of(database: Database, draft: BenchmarkDraft, options: OpinionOptions) -> Asks[OpinionAsk]:
     with database.read() as connection:
         places = [
             place

@@ -19,7 +19,7 @@ from casewise.contexts.checks import (
     compare_pair,
     find_alike,
 )
-from casewise.contexts.drafts import Draft
+from casewise.contexts.drafts import BenchmarkDraft
 from casewise.contexts.review import Phase
 from casewise.contexts.store import ReviewPlace, all_places, enough_others, remark_on_pair, store_findings
 from casewise.database.staff import Person, Role
@@ -98,7 +98,7 @@ def waiting_for(person: Person) -> ColumnElement[bool]:
     return and_(roles, columns.category.not_in(passed))
 
 
-def conditions(draft: Draft, person: Person, chosen: Filter) -> ColumnElement[bool]:
+def conditions(draft: BenchmarkDraft, person: Person, chosen: Filter) -> ColumnElement[bool]:
     columns = tables.contexts.c
     return and_(
         columns.draft_id == draft.id,
@@ -110,7 +110,7 @@ def conditions(draft: Draft, person: Person, chosen: Filter) -> ColumnElement[bo
     )
 
 
-def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: Filter) -> QueuePage:
+def list_contexts(connection: Connection, draft: BenchmarkDraft, person: Person, chosen: Filter) -> QueuePage:
     """Return the page of contexts that `chosen` describes, in the order of their queries."""
     columns, queries = tables.contexts.c, tables.queries.c
     shown = (columns.id, columns.position, columns.category, columns.intended_safe, columns.phase, columns.findings)
@@ -130,13 +130,13 @@ def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: 
     return QueuePage(listed[:PAGE], listed[PAGE - 1].position if len(listed) > PAGE else None)
 
 
-def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:
+def count_waiting(connection: Connection, draft: BenchmarkDraft, person: Person) -> int:
     """Return how many contexts of `draft` wait for `person`."""
     waiting = select(func.count()).select_from(tables.contexts).where(conditions(draft, person, Filter(mine=True)))
     return int(connection.execute(waiting).scalar_one())
 
 
-def next_for(connection: Connection, draft: Draft, person: Person, *, after: int | None = None) -> str | None:
+def next_for(connection: Connection, draft: BenchmarkDraft, person: Person, *, after: int | None = None) -> str | None:
     """Return the id of the next context that waits for `person`, beginning after a position and then from the start."""
     columns = tables.contexts.c
     later_first = [] if after is None else [columns.position <= after]
@@ -159,14 +159,14 @@ def decline_categories(connection: Connection, person_id: str, categories: Itera
         insert_if_absent(connection, table, {"person_id": person_id, "category": category})
 
 
-def has_read_warning(connection: Connection, draft: Draft, person_id: str) -> bool:
+def has_read_warning(connection: Connection, draft: BenchmarkDraft, person_id: str) -> bool:
     """Return whether this person has read the warning about `draft`."""
     table = tables.warnings_read
     reading = select(table.c.at).where(table.c.person_id == person_id, table.c.draft_id == draft.id)
     return connection.execute(reading).first() is not None
 
 
-def read_warning(connection: Connection, draft: Draft, person_id: str, *, now: datetime) -> None:
+def read_warning(connection: Connection, draft: BenchmarkDraft, person_id: str, *, now: datetime) -> None:
     """Record that this person has read the warning; saying so twice is saying it once."""
     insert_if_absent(connection, tables.warnings_read, {"person_id": person_id, "draft_id": draft.id, "at": now})
 
@@ -219,7 +219,7 @@ def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
     return float(np.mean((out_of_fold(texts, intents.astype(float), folds=(folds,)) > 0.5) == intents))
 
 
-def check_draft(connection: Connection, draft: Draft) -> SetReport:
+def check_draft(connection: Connection, draft: BenchmarkDraft) -> SetReport:
     """Check all contexts of `draft` that have words by rules, keep the findings, and report on the set.
 
     Findings of models stay; those of rules are made anew, so that checking twice is checking once.

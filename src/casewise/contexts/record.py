@@ -19,7 +19,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, insert, select
 
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import Draft
+from casewise.contexts.drafts import BenchmarkDraft
 from casewise.contexts.review import MISSING, PROGRAM_ACTS, Act, Author, Phase, State
 from casewise.contexts.store import OWNER, Event, Step, steps_of
 from casewise.database.tables import review as tables
@@ -231,7 +231,7 @@ def event_line_fields(context: ContextRecord, step: Step) -> dict[str, Any]:
     }
 
 
-def read_record(connection: Connection, draft: Draft) -> DraftRecord:
+def read_record(connection: Connection, draft: BenchmarkDraft) -> DraftRecord:
     """Return the record of `draft` from its events."""
     events, contexts = tables.events, tables.contexts
     places = connection.execute(

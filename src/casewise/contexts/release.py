@@ -17,7 +17,7 @@ from cyclopts import Parameter
 from sqlalchemy import Connection
 
 from casewise.contexts.checks import PairComparison, PairKind, Wording, compare_pair
-from casewise.contexts.drafts import INTENTS, Draft, draft_queries
+from casewise.contexts.drafts import INTENTS, BenchmarkDraft, draft_queries
 from casewise.contexts.flows import BOTH_WRONG, RIGHT, is_flow, texts_by_condition
 from casewise.contexts.generation import REHEARSALS
 from casewise.contexts.record import (
@@ -113,7 +113,9 @@ class ReleaseOptions:
     """Release the generated contexts only; no approval is needed."""
 
 
-def release(connection: Connection, draft: Draft, folder: Path, *, options: ReleaseOptions, now: datetime) -> Path:
+def release(
+    connection: Connection, draft: BenchmarkDraft, folder: Path, *, options: ReleaseOptions, now: datetime
+) -> Path:
     """Write `draft` as a new benchmark folder: all of it or nothing.
 
     Besides what every benchmark has, it holds the record of the draft (`events.jsonl`), the parameters in which the contexts of
@@ -172,7 +174,7 @@ def released_words(context: ContextRecord, *, unreviewed: bool) -> Wording | Non
     return context.generated if unreviewed else context.state.wording
 
 
-def check_complete(draft: Draft, record: DraftRecord, *, unreviewed: bool) -> None:
+def check_complete(draft: BenchmarkDraft, record: DraftRecord, *, unreviewed: bool) -> None:
     """Raise BenchmarkError where a context is not approved yet; unreviewed: not generated yet."""
     standing = record.standing
     if not standing:
@@ -234,7 +236,7 @@ def pairs_table(pairs: Sequence[Pair]) -> str:
     return file.getvalue()
 
 
-def check_pairs(draft: Draft, pairs: Sequence[Pair]) -> None:
+def check_pairs(draft: BenchmarkDraft, pairs: Sequence[Pair]) -> None:
     """Raise BenchmarkError where the safe and the unsafe context of a query say the same."""
     same = [pair.query.text for pair in pairs if pair.comparison.kind == PairKind.IDENTICAL]
     if same:
@@ -280,7 +282,7 @@ def rehearsal_models(record: DraftRecord) -> list[str]:
 
 
 def as_benchmark(
-    draft: Draft, queries: Sequence[Query], record: DraftRecord, *, options: ReleaseOptions, now: datetime
+    draft: BenchmarkDraft, queries: Sequence[Query], record: DraftRecord, *, options: ReleaseOptions, now: datetime
 ) -> Benchmark:
     """Return the benchmark that `draft` is now: the approved contexts as items, and every earlier wording in its revisions."""
     canary = f"{CANARY}:{uuid.uuid4()}"
@@ -326,7 +328,7 @@ def as_benchmark(
 
 
 def with_four_texts(
-    draft: Draft,
+    draft: BenchmarkDraft,
     queries: Sequence[Query],
     record: DraftRecord,
     contexts: dict[str, Context],

@@ -125,7 +125,7 @@ class NotAllowed(CasewiseError):
     """An action that this person cannot take, or not now. The message is for the person."""
 
 
-class Action(Record):
+class ReviewAction(Record):
     """One action on a context."""
 
     by: str
@@ -173,7 +173,7 @@ MISSING = State()
 """The first state of every context."""
 
 
-def step(state: State, action: Action) -> State:
+def step(state: State, action: ReviewAction) -> State:
     """Return the state after `action`.
 
     Raises NotAllowed: it is not allowed here or to this person; the message says why.
@@ -202,7 +202,7 @@ def possible_acts(state: State, by: str) -> tuple[Act, ...]:
 
 def is_allowed(state: State, by: str, act: Act) -> bool:
     try:
-        step(state, Action(by=by, act=act, reason="-", wording=state.wording or ANY_WORDING))
+        step(state, ReviewAction(by=by, act=act, reason="-", wording=state.wording or ANY_WORDING))
     except NotAllowed:
         return False
     return True
@@ -220,7 +220,9 @@ def with_changes(state: State, **changes: object) -> State:
     return state.model_copy(update={"version": state.version + 1, **changes})
 
 
-def start_review(state: State, action: Action, author: Author | None = None, phase: Phase = Phase.GENERATED) -> State:
+def start_review(
+    state: State, action: ReviewAction, author: Author | None = None, phase: Phase = Phase.GENERATED
+) -> State:
     """Return the state in which the words of `action` wait for their review; who was involved before stays so."""
     return State(
         phase=phase,
@@ -232,7 +234,7 @@ def start_review(state: State, action: Action, author: Author | None = None, pha
     )
 
 
-def rewrite(state: State, action: Action) -> State:
+def rewrite(state: State, action: ReviewAction) -> State:
     written = start_review(state, action, Author.PERSON)
     return written.model_copy(update={"involved": with_person(state.involved, action.by), "author": action.by})
 
@@ -240,14 +242,14 @@ def rewrite(state: State, action: Action) -> State:
 KEPT_BY_RESTART = ("wording", "root", "root_author", "involved", "author", "problem")
 
 
-def restart_review(state: State, _action: Action) -> State:
+def restart_review(state: State, _action: ReviewAction) -> State:
     """Return the state with all of the review undone, but for the words, their authors, and who was involved."""
     kept = {name: getattr(state, name) for name in KEPT_BY_RESTART}
     phase = Phase.MISSING if state.wording is None else Phase.GENERATED
     return State(phase=phase, version=state.version + 1).model_copy(update=kept)
 
 
-def submit(state: State, action: Action) -> State:
+def submit(state: State, action: ReviewAction) -> State:
     if action.by in state.reviewers:
         raise NotAllowed("You have submitted your review of this context already.")
     entered = state.model_copy(
@@ -261,7 +263,7 @@ def submit(state: State, action: Action) -> State:
     return entered if len(entered.reviewers) < REVIEWERS else compare_positions(entered, Phase.AGREED)
 
 
-def take_back(state: State, action: Action) -> State:
+def take_back(state: State, action: ReviewAction) -> State:
     if action.by not in state.reviewers:
         raise NotAllowed("You have not submitted a review of this context, so you have nothing to take back.")
     return state.model_copy(update={"phase": Phase.GENERATED, "reviewers": (), "positions": {}})
@@ -275,36 +277,36 @@ def compare_positions(state: State, when_equal: Phase) -> State:
     return with_changes(state, phase=Phase.IN_DISCUSSION)
 
 
-def offer(state: State, action: Action) -> State:
+def offer(state: State, action: ReviewAction) -> State:
     positions = {**state.positions, action.by: action.wording}
     return compare_positions(state.model_copy(update={"positions": positions}), Phase.RESOLVED)
 
 
-def accept(state: State, action: Action) -> State:
+def accept(state: State, action: ReviewAction) -> State:
     theirs = next((words for reviewer, words in state.positions.items() if reviewer != action.by), None)
     if theirs is None:
         raise NotAllowed("The other reviewer has not made a new proposal yet.")
     return offer(state, action.model_copy(update={"wording": theirs}))
 
 
-def comment(state: State, action: Action) -> State:
+def comment(state: State, action: ReviewAction) -> State:
     if action.by not in (*state.reviewers, state.expert):
         raise NotAllowed("Only the reviewers and the expert of this context can comment on it.")
     return state
 
 
-def take(state: State, action: Action) -> State:
+def take(state: State, action: ReviewAction) -> State:
     if action.by in state.involved:
         raise NotAllowed("You reviewed or wrote this context, so another expert has to review it.")
     return with_changes(state, phase=Phase.EXPERT_REVIEW, expert=action.by, before_expert=state.phase)
 
 
-def return_to_discussion(state: State, _action: Action) -> State:
+def return_to_discussion(state: State, _action: ReviewAction) -> State:
     """Return the state with positions cleared, so that both reviewers state theirs again."""
     return with_changes(state, phase=Phase.IN_DISCUSSION, positions={}, expert=None, before_expert=None, confirmed=())
 
 
-def confirm(state: State, action: Action) -> State:
+def confirm(state: State, action: ReviewAction) -> State:
     if action.by in state.confirmed:
         raise NotAllowed("You have confirmed this context already.")
     confirmed = (*state.confirmed, action.by)
@@ -313,7 +315,7 @@ def confirm(state: State, action: Action) -> State:
     return with_changes(state, confirmed=confirmed, phase=Phase.APPROVED)
 
 
-def give_up(state: State, action: Action) -> State:
+def give_up(state: State, action: ReviewAction) -> State:
     beginning = state.phase in {Phase.GENERATED, Phase.UNDER_REVIEW}
     as_reviewer = state.phase in OPEN_TO_COMMENTS - {Phase.EXPERT_REVIEW} and action.by in state.reviewers
     as_expert = state.phase == Phase.EXPERT_REVIEW and action.by == state.expert
@@ -323,7 +325,7 @@ def give_up(state: State, action: Action) -> State:
 
 
 WITHOUT_WORDS = frozenset({Phase.MISSING, Phase.BEYOND_REPAIR})
-STEPS: dict[Act, tuple[Callable[[State, Action], State], frozenset[Phase]]] = {
+STEPS: dict[Act, tuple[Callable[[State, ReviewAction], State], frozenset[Phase]]] = {
     Act.GENERATE: (partial(start_review, author=Author.MODEL), WITHOUT_WORDS),
     Act.IMPORT: (start_review, frozenset({Phase.MISSING})),
     Act.ADOPT: (partial(start_review, phase=Phase.APPROVED), frozenset({Phase.MISSING})),

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from casewise import database as databases
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import Draft, add_queries, create_draft, draft_queries, find_draft
+from casewise.contexts.drafts import BenchmarkDraft, add_queries, create_draft, draft_queries, find_draft
 from casewise.contexts.record import (
     EVENTS,
     IMPORTER,
@@ -28,7 +28,7 @@ from casewise.contexts.record import (
     read_lines,
     record_from_lines,
 )
-from casewise.contexts.review import Act, Action, Author, Phase
+from casewise.contexts.review import Act, Author, Phase, ReviewAction
 from casewise.contexts.store import act, all_places
 from casewise.errors import ConfigurationError, DataError
 from casewise.options import Hidden
@@ -503,7 +503,7 @@ def choose(
 
 def import_contexts(
     connection: Connection,
-    draft: Draft,
+    draft: BenchmarkDraft,
     source: Source,
     chosen: SelectedQueries,
     options: SelectionOptions,
@@ -535,7 +535,7 @@ def import_contexts(
             )
         words = Wording.from_fields(given.fields, draft.parameters, whole=False)
         chosen_act = Act.ADOPT if options.keep_approved and given.approved else Act.IMPORT
-        action = Action(by=IMPORTER, act=chosen_act, wording=words, author=given.author)
+        action = ReviewAction(by=IMPORTER, act=chosen_act, wording=words, author=given.author)
         detail = {"source": source.facts.get("benchmark") or source.title, "author": given.author or Author.UNKNOWN}
         detail |= {"source_id": given.source_id} if given.source_id else {}
         act(connection, place.id, action, seen=None, now=now, detail=detail)
@@ -548,7 +548,7 @@ def import_contexts(
         )
         for place in places.values():
             if place.query.id in of_chosen and place.state.phase == Phase.MISSING:
-                act(connection, place.id, Action(by=IMPORTER, act=Act.FAIL, reason=reason), seen=None, now=now)
+                act(connection, place.id, ReviewAction(by=IMPORTER, act=Act.FAIL, reason=reason), seen=None, now=now)
                 done[Act.FAIL] += 1
     lines = (
         (known, f"already in the draft: {count_of(known, 'query')} of {source.title}"),

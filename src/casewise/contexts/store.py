@@ -12,7 +12,18 @@ from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, in
 from casewise.contexts.checks import Remark, Wording, pair_remark, updated_findings
 from casewise.contexts.drafts import Names, StatedParameters
 from casewise.contexts.flows import flow_remark, is_flow
-from casewise.contexts.review import MISSING, QUERY_ACTS, REVIEWERS, Act, Action, Author, NotAllowed, Phase, State, step
+from casewise.contexts.review import (
+    MISSING,
+    QUERY_ACTS,
+    REVIEWERS,
+    Act,
+    Author,
+    NotAllowed,
+    Phase,
+    ReviewAction,
+    State,
+    step,
+)
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.database.tables import staff
@@ -146,10 +157,10 @@ class Event(Record):
         return (self.detail or {}).get("source_id")
 
     @property
-    def action(self) -> Action:
+    def action(self) -> ReviewAction:
         """The action that the event records."""
         author = (self.detail or {}).get("author")
-        return Action(by=self.by, act=self.act, wording=self.wording, reason=self.reason, author=author)
+        return ReviewAction(by=self.by, act=self.act, wording=self.wording, reason=self.reason, author=author)
 
 
 @dataclass(frozen=True)
@@ -229,7 +240,7 @@ def places_of_query(connection: Connection, draft_id: str, query_id: str, *, loc
 
 
 def act_on_query(
-    connection: Connection, place_id: str, action: Action, *, seen: int | None, now: datetime
+    connection: Connection, place_id: str, action: ReviewAction, *, seen: int | None, now: datetime
 ) -> ReviewPlace:
     """Perform `action`, one of `QUERY_ACTS`, on every context of the query of a place. Parameters and errors as of `act`."""
     place = place_at(connection, place_id)
@@ -241,7 +252,7 @@ def act_on_query(
 def act(
     connection: Connection,
     place_id: str,
-    action: Action,
+    action: ReviewAction,
     *,
     seen: int | None,
     now: datetime,

@@ -286,7 +286,7 @@ def migrate(connection: Connection, *, to: str = "head") -> None:
 
 
 @dataclass(frozen=True)
-class Limit:
+class RateLimit:
     """`burst` actions at once, and one more each `per_s / burst` seconds."""
 
     burst: int
@@ -294,7 +294,7 @@ class Limit:
     """Seconds in which an empty bucket fills again."""
 
 
-def take(connection: Connection, key: str, limit: Limit, *, now: datetime) -> bool:
+def take(connection: Connection, key: str, limit: RateLimit, *, now: datetime) -> bool:
     """Return whether one more action under `key` is allowed now; if so, it is counted. Call it in a write.
 
     `key` is at most 100 characters and no personal datum: hash addresses with a key first.

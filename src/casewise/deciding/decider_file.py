@@ -56,7 +56,7 @@ class FittedOn(Record):
         return self.label_source or self.labels
 
 
-class Calibration(Record):
+class FittedCalibration(Record):
     """A calibration: the curve from a value to P(safe), and its errors."""
 
     curve: Platt | Isotonic
@@ -109,7 +109,7 @@ class FittedDecider(Record):
     """True if a request of a kind that was not measured is refused."""
     judge: MeasuredJudge
     benchmark: FittedOn
-    calibration: Calibration
+    calibration: FittedCalibration
     requirements: Requirements
     """The aims of the thresholds, and the decision where the judge gives no value."""
     thresholds: FittedThresholds

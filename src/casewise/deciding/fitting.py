@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from casewise.ask.layouts import kind_of
 from casewise.deciding.decider import check_deployable, check_same_judge, rebuild_judge
-from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
+from casewise.deciding.decider_file import FittedCalibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
 from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
 from casewise.evaluate.conclusions import conclusions_json, promise_made
@@ -221,7 +221,7 @@ def fit_series(runs: JudgedRuns, series: Series, requirements: Requirements, *, 
             n_queries=len(np.unique(evidence.cluster)),
             synthetic=benchmark.about.synthetic,
         ),
-        calibration=Calibration(
+        calibration=FittedCalibration(
             curve=calibrator.calibrator, brier=calibrator.brier, error_before=errors[0], error_after=errors[1]
         ),
         requirements=requirements,

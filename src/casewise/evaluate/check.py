@@ -26,7 +26,7 @@ from casewise.stats.measured import Measured
 from casewise.stats.metrics import REFUSALS, find_metric
 from casewise.stats.sample import Sample, judge_sample
 from casewise.storage.entries import name_text
-from casewise.storage.intake.cases import Cases, Draft, rejected_row
+from casewise.storage.intake.cases import CaseDraft, Cases, rejected_row
 from casewise.storage.intake.cells import CaseFrame, Policies
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
@@ -80,7 +80,7 @@ class CheckOptions:
 
 
 @dataclass(frozen=True)
-class Limit:
+class CheckedLimit:
     """A limit on a number, and the conclusion whether the whole interval of the number is within it."""
 
     conclusion: Conclusion
@@ -126,7 +126,7 @@ class CheckNumbers:
     """The judge's accuracy less that of the constant verdict."""
     further_queries: int | None
     """Queries more that would tell the judge from the constant verdict; None where it is told apart, or nothing would."""
-    limits: tuple[Limit, ...]
+    limits: tuple[CheckedLimit, ...]
     worst: tuple[CheckedCase, ...]
     groups: tuple[tuple[str, Estimate], ...] = ()
     """Accuracy by category, where the table has several."""
@@ -147,11 +147,11 @@ class CheckNumbers:
 class TalliedCases(Cases):
     """Counted cases, without records of each."""
 
-    def draft(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> Draft:
+    def draft(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> CaseDraft:
         del repeat
         if self.cells.get(place, "query") is None:
             self.table.row(place).refuse(f"{self.column['query']!r} is empty")
-        return Draft(str(place), place, compared)
+        return CaseDraft(str(place), place, compared)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Tally:
     """The judge's words in the rows that count."""
 
     @property
-    def drafts(self) -> list[Draft]:
+    def drafts(self) -> list[CaseDraft]:
         return list(self.cases.drafts.values())
 
 
@@ -360,7 +360,7 @@ def raters(cases: TalliedCases) -> Raters | None:
 
 
 def judge_outcomes(
-    table: Table, verdicts: VerdictColumn, cases: TalliedCases, draft_of_row: list[Draft | None]
+    table: Table, verdicts: VerdictColumn, cases: TalliedCases, draft_of_row: list[CaseDraft | None]
 ) -> list[Outcome]:
     """Return what the judge says of each item.
 
@@ -493,7 +493,7 @@ def measure_at_worst(tally: Tally) -> list[Measured]:
 
 def limit_on(
     measured: Measured, estimate: Estimate, limit: float, *, largest: bool, at_worst: Measured | None = None
-) -> Limit:
+) -> CheckedLimit:
     """Return the conclusion whether the whole interval of a number is within a limit, and the queries that would settle an
     open one.
 
@@ -515,15 +515,15 @@ def limit_on(
             open_ = replace(
                 conclusion, outcome=Unknown("cases without a verdict could exceed the limit"), predicate=sentence
             )
-            return Limit(open_, None)
+            return CheckedLimit(open_, None)
     if not isinstance(conclusion.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:
-        return Limit(conclusion, None)
+        return CheckedLimit(conclusion, None)
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
         needed = math.ceil(math.log(0.025) / math.log1p(-limit))
-        return Limit(conclusion, max(1, needed - measured.at_risk))
+        return CheckedLimit(conclusion, max(1, needed - measured.at_risk))
     distance = estimate.estimate - limit
     more = further_queries(distance, measured.influence, measured.at_risk) if distance else None
-    return Limit(conclusion, more)
+    return CheckedLimit(conclusion, more)
 
 
 def worst_cases(tally: Tally, sample: Sample, most: int) -> list[CheckedCase]:

@@ -37,7 +37,7 @@ from casewise.evaluate.judged_runs import (
 from casewise.evaluate.yardsticks import (
     BaselineComparison,
     JudgeAmongPeople,
-    People,
+    PeopleCeilings,
     ReferenceScores,
     ShortAnswer,
     SubsetScore,
@@ -333,7 +333,7 @@ class JudgeNumbers(RunNumbers):
         return any((sample.scored & sample.labelled & (sample.weight != 0.5)).any() for sample in samples)
 
     @cached_property
-    def people(self) -> People:
+    def people(self) -> PeopleCeilings:
         """The ceilings that people's votes on the items that were asked allow."""
         return self.reference_scores.people(np.any([series.asked for series in self.runs.series], axis=0))
 

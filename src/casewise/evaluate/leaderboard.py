@@ -28,7 +28,7 @@ from casewise.evaluate.judged_runs import (
     series_name,
 )
 from casewise.evaluate.replay import notes_of
-from casewise.evaluate.yardsticks import People, ReferenceScores, against_others, notes_on_items, picked_numbers
+from casewise.evaluate.yardsticks import PeopleCeilings, ReferenceScores, against_others, notes_on_items, picked_numbers
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import rank_intervals, winner
@@ -205,7 +205,7 @@ class Leaderboard(ShortRepr):
     labels: str
     rows: tuple[LeaderboardRow, ...]
     baselines: tuple[LeaderboardRow, ...]
-    people: People
+    people: PeopleCeilings
     n_items: int
     notes: tuple[str, ...]
     agreed_with: str = "people"

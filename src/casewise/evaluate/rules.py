@@ -25,7 +25,7 @@ COLUMNS = ("level", "cases", "RMR", "RMR@1", "RDR", "unpredicted")
 Protocol = Literal["per rule", "per policy"]
 
 
-class Case(NamedTuple):
+class PolicyCase(NamedTuple):
     """A policy with a conversation: its items by the number of their rule, and the rules that are violated."""
 
     level: str
@@ -63,9 +63,9 @@ class RuleReport:
         }
 
 
-def cases_of(benchmark: Benchmark) -> dict[str, Case]:
+def cases_of(benchmark: Benchmark) -> dict[str, PolicyCase]:
     """Return cases by id. Raises BenchmarkError: the items do not say which case and rule each is of."""
-    cases: dict[str, Case] = {}
+    cases: dict[str, PolicyCase] = {}
     for item in benchmark.items:
         stated = item.columns or {}
         case, rule = stated.get("case"), stated.get("rule")
@@ -73,7 +73,7 @@ def cases_of(benchmark: Benchmark) -> dict[str, Case]:
             raise BenchmarkError(
                 f"item {item.id} of {benchmark.name} has no column 'case' and 'rule', as SafePyramid's have"
             )
-        earlier = cases.get(case, Case(benchmark.category_of(item), item.cluster or case, {}, frozenset()))
+        earlier = cases.get(case, PolicyCase(benchmark.category_of(item), item.cluster or case, {}, frozenset()))
         votes = benchmark.votes[item.id]
         violated = earlier.violated | ({rule} if votes.total and not votes.safe else set())
         cases[case] = earlier._replace(items={**earlier.items, rule: item.id}, violated=violated)
@@ -81,7 +81,7 @@ def cases_of(benchmark: Benchmark) -> dict[str, Case]:
 
 
 def score_cases(
-    judge: str, protocol: Protocol, cases: Mapping[str, Case], predicted: Mapping[str, frozenset[int] | None]
+    judge: str, protocol: Protocol, cases: Mapping[str, PolicyCase], predicted: Mapping[str, frozenset[int] | None]
 ) -> RuleReport:
     """Return the scores over the predicted cases: all of them, and those of each level."""
     chosen = {name: cases[name] for name in cases if name in predicted}

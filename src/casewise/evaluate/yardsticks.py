@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.audits.keys import Key, best_key
+from casewise.audits.keys import LabelKey, best_key
 from casewise.audits.subject import READS, AuditOptions, Subject
 from casewise.audits.words import SOLVED, SUBSETS, find_solution, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
@@ -64,7 +64,7 @@ class ReferenceScores(ShortRepr):
     """Each item's query as an integer, from a caller that has numbered the queries already."""
     clustered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
     """The cluster of each item that intervals are over, where these are not the queries."""
-    _people: dict[bytes, People] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _people: dict[bytes, PeopleCeilings] = field(default_factory=dict, init=False, repr=False, compare=False)
     """People's numbers by the items that were asked, for judges that were asked the same."""
 
     @cached_property
@@ -78,7 +78,7 @@ class ReferenceScores(ShortRepr):
         return self.subject.baseline
 
     @cached_property
-    def key(self) -> Key | None:
+    def key(self) -> LabelKey | None:
         """The statement that alone gives the most labels of held-out queries."""
         return best_key(self.subject)
 
@@ -138,10 +138,10 @@ class ReferenceScores(ShortRepr):
             else {},
         )
 
-    def people(self, asked: BoolArray) -> People:
+    def people(self, asked: BoolArray) -> PeopleCeilings:
         """Return the ceilings that people's votes on the items of `asked` allow; nothing without votes."""
         if not LabelWords.for_benchmark(self.benchmark).rated:
-            return People(None, 0, None, None)
+            return PeopleCeilings(None, 0, None, None)
         key = asked.tobytes()
         if key not in self._people:
             self._people[key] = people(self.subject, asked)
@@ -162,7 +162,7 @@ def metrics_of(sample: Sample) -> dict[str, Measured]:
 
 
 @dataclass(frozen=True, repr=False)
-class People(ShortRepr):
+class PeopleCeilings(ShortRepr):
     """The ceilings that people's votes allow, on some items."""
 
     one_person: Estimate | None
@@ -209,7 +209,7 @@ class BaselineComparison(ShortRepr):
     intent: Estimate | None
     constant: float
     """The accuracy of the better constant verdict."""
-    people: People
+    people: PeopleCeilings
     labels: LabelWords
     against_others: dict[str, Estimate]
     """Accuracy of each against the majority of `people.others` people, who is one person's reference too: the judge's,
@@ -278,11 +278,11 @@ def votes_on(subject: Subject, rows: BoolArray) -> tuple[tuple[IntArray, IntArra
     return (subject.n_safe[rows], subject.n_votes[rows]), subject.cluster[rows], raters
 
 
-def people(subject: Subject, asked: BoolArray) -> People:
+def people(subject: Subject, asked: BoolArray) -> PeopleCeilings:
     """Return people's agreement on the items of `asked`, and the ceilings that it sets."""
     rows = asked & (subject.n_votes > 0)
     if not rows.any():
-        return People(None, 0, None, None)
+        return PeopleCeilings(None, 0, None, None)
     (safe, votes), query, raters = votes_on(subject, rows)
     reference = usual_reference(votes)
 
@@ -293,7 +293,7 @@ def people(subject: Subject, asked: BoolArray) -> People:
 
     conditions = subject.items["condition"].fill_null("").to_numpy()[rows]
 
-    return People(
+    return PeopleCeilings(
         one_person=none_if_impossible(one_person),
         others=reference,
         same_again=subject.second_study(rows),

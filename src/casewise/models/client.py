@@ -24,7 +24,7 @@ from pydantic_core import to_json
 from casewise.errors import ConnectionLost, ModelError, Unauthorised, Unavailable, Unreachable
 from casewise.models.choice import WIDE_LOGPROBS, first_token, label_texts, mark_choice, tokenize_body
 from casewise.models.consent import require_consent
-from casewise.models.endpoints import Endpoint, Extra, Key, parse_model_name
+from casewise.models.endpoints import ApiKey, Endpoint, Extra, parse_model_name
 from casewise.models.label_tokens import spellings
 from casewise.models.prices import note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_options
@@ -329,7 +329,9 @@ MOST_LESSONS = 6
 class EndpointClient:
     """An endpoint with its key, its connections, and the capabilities learnt from its answers."""
 
-    def __init__(self, endpoint: Endpoint, *, key: Key | None, options: ClientOptions, extra: Extra = Extra()) -> None:
+    def __init__(
+        self, endpoint: Endpoint, *, key: ApiKey | None, options: ClientOptions, extra: Extra = Extra()
+    ) -> None:
         self.endpoint, self.options, self.extra = endpoint, options, extra
         usual, wide = Capabilities(), Capabilities(most_top_logprobs=WIDE_LOGPROBS, choice=True)
         self.can, most = wide if endpoint.is_open else usual, options.concurrency

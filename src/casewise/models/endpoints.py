@@ -163,7 +163,7 @@ SHORTEST_REDACTED = 4
 """A shorter key is a placeholder such as `x`, and stands in many replies by chance."""
 
 
-class Key:
+class ApiKey:
     """A secret that only `reveal` shows."""
 
     __slots__ = ("_value",)
@@ -186,7 +186,7 @@ class Key:
         raise TypeError("a key is not written to anything, pickles included")
 
 
-def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
+def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> ApiKey | None:
     """Return the key for `endpoint`; None if none is set and none is needed.
 
     Raises ConfigurationError: the variable is not set, or what it holds cannot be sent in a header.
@@ -198,7 +198,7 @@ def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
     return read_secret(endpoint.key_variable, environment, f"your key for {endpoint.name} ({endpoint.base_url})")
 
 
-def read_secret(variable: str, environment: Mapping[str, str], purpose: str) -> Key:
+def read_secret(variable: str, environment: Mapping[str, str], purpose: str) -> ApiKey:
     """Return the secret that a variable holds.
 
     Raises ConfigurationError: the variable is not set, or what it holds cannot be sent in a header.
@@ -208,7 +208,7 @@ def read_secret(variable: str, environment: Mapping[str, str], purpose: str) -> 
         raise ConfigurationError(f"set the environment variable {variable} to {purpose}")
     if not (value.isascii() and value.isprintable()):
         raise ConfigurationError(f"{variable} contains characters that cannot be part of a key; copy the key again")
-    return Key(value)
+    return ApiKey(value)
 
 
 # What a call has besides what the protocol of chat completions asks for.
@@ -300,7 +300,7 @@ class Extra:
     """Fields of the body."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """The environment variables that hold the values of headers, by the header."""
-    values: Mapping[str, Key] = field(default_factory=dict)
+    values: Mapping[str, ApiKey] = field(default_factory=dict)
     """The values of headers."""
 
     def settings(self) -> dict[str, Any]:

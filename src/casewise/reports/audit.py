@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from casewise.audits import Audit, Finding, Part, kinds
+from casewise.audits import Audit, AuditPart, Finding, kinds
 from casewise.audits.subject import EFFECTS, Effect, parameter_in_words
 from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, hyphened, interval, number, p_value, percent, points, share
@@ -221,7 +221,7 @@ def written(path: Names, value: Any) -> str:
     return number(value, digits=0) if abs(value) >= 100 else f"{value:.3g}"
 
 
-def key_blocks(part: Part) -> Iterator[Block]:
+def key_blocks(part: AuditPart) -> Iterator[Block]:
     single_statements = {row["reads"]: row for row in part.measured.get("statements_alone", ())}
     crossed = {row["reads"]: row for row in part.measured.get("baselines", ())}
     cells = [
@@ -238,7 +238,7 @@ def key_blocks(part: Part) -> Iterator[Block]:
         yield table_of("statements-alone", "Accuracy of single parameters", head, cells)
 
 
-def baseline_blocks(part: Part) -> Iterator[Block]:
+def baseline_blocks(part: AuditPart) -> Iterator[Block]:
     yield from key_blocks(part)
     rows = part.measured.get("baselines")
     if not rows:
@@ -266,7 +266,7 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
     )
 
 
-def phrase_blocks(part: Part) -> Iterator[Block]:
+def phrase_blocks(part: AuditPart) -> Iterator[Block]:
     if part.measured.get("phrases_for_safe"):
         phrases = zip(part.measured["phrases_for_safe"], part.measured["phrases_for_unsafe"], strict=True)
         weight = partial(number, digits=2)
@@ -280,14 +280,14 @@ def phrase_blocks(part: Part) -> Iterator[Block]:
         yield table_by("phrases-table", caption, phrases, columns)
 
 
-def subset_blocks(part: Part) -> Iterator[Block]:
+def subset_blocks(part: AuditPart) -> Iterator[Block]:
     sizes = part.measured["items_by_subset"]
     rows = [(name, sizes[name], SUBSETS[name]) for name in SUBSETS if name in sizes]
     if rows:
         yield table_of("subsets-table", "Values of --items", ("Name", "Items", "Definition"), rows)
 
 
-def people_blocks(part: Part) -> Iterator[Block]:
+def people_blocks(part: AuditPart) -> Iterator[Block]:
     m = part.measured
     rows: list[tuple[str, str]] = []
 
@@ -326,7 +326,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
         yield table_by("panel", caption, m["panel"], columns)
 
 
-def intent_blocks(part: Part) -> Iterator[Block]:
+def intent_blocks(part: AuditPart) -> Iterator[Block]:
     columns: Columns = {
         "Items": (measure_name, "0"),
         "Number": "1.n",
@@ -338,7 +338,7 @@ def intent_blocks(part: Part) -> Iterator[Block]:
             yield table_by(f"intent-by_{kind}", f"Agreement of intent and labels, by {kind}", rows, columns)
 
 
-def context_blocks(part: Part) -> Iterator[Block]:
+def context_blocks(part: AuditPart) -> Iterator[Block]:
     if statements := part.measured.get("statements"):
         columns: Columns = {
             "Parameter": (measure_name, "0"),

@@ -70,7 +70,7 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
 """Measures of pairs: name, description, and the name of the same measure of one person."""
 
 
-class Measured(NamedTuple):
+class MeasureRow(NamedTuple):
     """A measure of one series: a row of a table of these."""
 
     series: str
@@ -86,14 +86,14 @@ MEASURED: Columns = {"Judge": "series", "Measure": "measure", IntervalHead("Esti
 """The columns of every table of measures."""
 
 
-def measured_table(name: str, caption: str, rows: Sequence[Measured], more: Columns) -> Table:
+def measured_table(name: str, caption: str, rows: Sequence[MeasureRow], more: Columns) -> Table:
     """Return a row a measure, with the judge's name where there are several."""
     return table_by(name, caption, rows, MEASURED | more, several="Judge")
 
 
 def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
     rows = [
-        Measured(
+        MeasureRow(
             series,
             words,
             getattr(results, name),
@@ -165,7 +165,7 @@ def calibrations(
             "Cross-entropy: entropy of the votes": floors[name]["entropy"],
             "Cross-entropy: attainable": floors[name]["attainable_entropy"],
         }
-        rows += [Measured(name, words, estimate) for words, estimate in measures.items()]
+        rows += [MeasureRow(name, words, estimate) for words, estimate in measures.items()]
         if place < MOST_SENTENCES:
             yield Prose(subject(name, len(details), "values") + sentence)
             figures.append(calibration_figure(name, calibration.curve, f"calibration-{place}"))
@@ -251,7 +251,7 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
 def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     judgements = {series: noise.n_judgements for series, noise in noise_of}
     rows = [
-        Measured(series, words, estimate)
+        MeasureRow(series, words, estimate)
         for series, noise in noise_of
         for words, estimate in (
             ("Standard deviation within an item", noise.deviation),
@@ -301,7 +301,7 @@ def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
             beyond=beyond,
         )
     rows = [
-        Measured(judge.name, wording, accuracy)
+        MeasureRow(judge.name, wording, accuracy)
         for judge in wordings
         for wording, accuracy in zip(judge.wordings, judge.accuracies, strict=True)
     ]
@@ -401,7 +401,7 @@ def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterat
             error=with_interval(error),
             n=error.n,
         )
-    rows = [Measured(name, titles()[metric.name], metric) for name, metrics in estimates_of for metric in metrics]
+    rows = [MeasureRow(name, titles()[metric.name], metric) for name, metrics in estimates_of for metric in metrics]
     caption = "The judge's values compared with people's mean ratings"
     yield measured_table("scale-table", caption, rows, {"Items": "estimate.n"})
     yield Prose(

@@ -15,7 +15,7 @@ from casewise.evaluate.judged_runs import noun_of_series, series_name
 from casewise.evaluate.yardsticks import (
     BaselineComparison,
     JudgeAmongPeople,
-    People,
+    PeopleCeilings,
     ShortAnswer,
     SubsetScore,
     better_baseline,
@@ -300,7 +300,7 @@ def baseline_blocks(
         yield paragraph("There is no baseline of words alone: {why}.", why=scores.why_no_words)
 
 
-def people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
+def people_blocks(people: PeopleCeilings, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     """Yield the same as tables: the ceilings, and a row for each judge."""
     if people.ceilings is not None:
         rows = reachable(people.ceilings)

@@ -39,7 +39,7 @@ from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import RatingTable, split_rows
 from casewise.storage.intake.roles import CaseColumns, columns_of
-from casewise.storage.intake.table import Rejected, frame_table
+from casewise.storage.intake.table import RejectedRow, frame_table
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
 from casewise.storage.published import read_published, write_published
@@ -308,7 +308,7 @@ def bad_rows_file(target: Path) -> Path:
     return target.with_name(f"{target.name}.bad-rows.jsonl")
 
 
-def write_rejected(rejected: Sequence[Rejected], path: Path) -> None:
+def write_rejected(rejected: Sequence[RejectedRow], path: Path) -> None:
     """Write the rows that could not be read as JSON Lines, each with its line number and the reason."""
     lines = (
         json.dumps({"line": row.line, "reason": row.problem, "row": row.content}, ensure_ascii=False)

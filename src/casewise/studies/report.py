@@ -46,7 +46,7 @@ from casewise.studies.report_parts import (
     CORRECTED,
     ITEM_WORDS,
     REPLY_WORDS,
-    VerdictWords,
+    VerdictNames,
     contrast_name,
     group_blocks,
     group_found,
@@ -62,7 +62,7 @@ from casewise.text import QUERY, Noun, SyntheticNote, capitalised, count_of, joi
 # The headline numbers with and without the ratings that were left out, side by side.
 
 
-def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
+def left_out(analysis: StudyAnalysis, words: VerdictNames) -> Iterator[Block]:
     """Yield the reasons for leaving ratings out, and the change that they would make; nothing where none were left out."""
     excluded = analysis.left_out
     if excluded is None:
@@ -278,7 +278,7 @@ def more_contrasts(study: StudyNumbers) -> Iterator[Prose]:
 
 
 def contrast_sentence(
-    row: dict[str, Any], options: AnalysisOptions, *, n_contrasts: int, planned: str, words: VerdictWords = ITEM_WORDS
+    row: dict[str, Any], options: AnalysisOptions, *, n_contrasts: int, planned: str, words: VerdictNames = ITEM_WORDS
 ) -> str:
     """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
     result = contrast_found(row, options, words=words)
@@ -293,7 +293,7 @@ def contrast_sentence(
     return capitalised(text("{subject} {predicate}", **vars(stated))) + f"{also} ({planned}; {p}{correction})."
 
 
-def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictWords = ITEM_WORDS) -> Contrast:
+def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictNames = ITEM_WORDS) -> Contrast:
     """Return whether the two conditions of a contrast differ, and whether by less than the margin."""
     estimate, low, high = (row[f"{quoted_prefix(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     reason = row.get("why") or text("too few {queries} or people")
@@ -310,7 +310,7 @@ def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: Verd
     )
 
 
-def contrasts(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
+def contrasts(analysis: StudyAnalysis, words: VerdictNames) -> Iterator[Block]:
     if not len(analysis.contrasts):
         return
     options = analysis.options
@@ -444,7 +444,7 @@ class StudyNumbers(ShortRepr):
     """The noun for what was rated."""
 
     @property
-    def words(self) -> VerdictWords:
+    def words(self) -> VerdictNames:
         """The words for what people said."""
         return REPLY_WORDS if self.study and self.study.rates == "replies" else ITEM_WORDS
 

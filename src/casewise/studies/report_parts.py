@@ -38,7 +38,7 @@ from casewise.text import count_of, join, text
 
 
 @dataclass(frozen=True)
-class VerdictWords:
+class VerdictNames:
     """The words for the two verdicts of a study."""
 
     safe: str
@@ -53,9 +53,9 @@ class VerdictWords:
     notices: tuple[str, ...] = ()
 
 
-ITEM_WORDS = VerdictWords("Safe", "Unsafe", "safe rate", "safe rates", "say safe", "People allow")
+ITEM_WORDS = VerdictNames("Safe", "Unsafe", "safe rate", "safe rates", "say safe", "People allow")
 
-REPLY_WORDS = VerdictWords(
+REPLY_WORDS = VerdictNames(
     "Answers",
     "Refuses",
     "rate of answering",
@@ -83,7 +83,7 @@ CORRECTED = {
 """What was done to p values, by the correction."""
 
 
-def methods(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[str]:
+def methods(analysis: StudyAnalysis, words: VerdictNames) -> Iterator[str]:
     """Yield the methods of the study in the words of a paper; every number is this study's."""
     ratings, options = analysis.ratings, analysis.options
     votes, n, alpha = ratings.by_item.sizes, len(analysis.contrasts), options.alpha
@@ -201,7 +201,7 @@ def contrast_name(row: dict[str, Any]) -> str:
 # What judges beside people add to a study's report: rates from fewer people.
 
 
-def with_judge_section(judges: Sequence[RatesWithJudge], words: VerdictWords) -> Section:
+def with_judge_section(judges: Sequence[RatesWithJudge], words: VerdictNames) -> Section:
     """Return a table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help
     with.
     """
@@ -212,7 +212,7 @@ def with_judge_section(judges: Sequence[RatesWithJudge], words: VerdictWords) ->
     return Section("with-judge", "People's rates, with a judge's help", blocks, brief=True)
 
 
-def judge_blocks(rates: RatesWithJudge, place: int, words: VerdictWords) -> Iterator[Block]:
+def judge_blocks(rates: RatesWithJudge, place: int, words: VerdictNames) -> Iterator[Block]:
     if len(rates.table):
         columns: Columns = {
             "Condition": "condition",
@@ -236,7 +236,7 @@ def judge_blocks(rates: RatesWithJudge, place: int, words: VerdictWords) -> Iter
 # The part of a study's report about the owner's own questions.
 
 
-def group_blocks(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
+def group_blocks(analysis: StudyAnalysis, words: VerdictNames) -> Iterator[Block]:
     """Yield groups of annotators compared, with the difference that would have been found, and what cannot be told."""
     table, options = analysis.groups, analysis.options
     if table is None:
@@ -265,7 +265,7 @@ def group_blocks(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block
     )
 
 
-def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictWords) -> str:
+def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictNames) -> str:
     """Return the finding on groups in a sentence, as far as the corrected tests support it."""
     if not len(compared):
         return "No group has enough people to be compared."
@@ -282,7 +282,7 @@ def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictWords) -
     )
 
 
-def group_found(row: dict[str, Any], alpha: float, words: VerdictWords) -> Conclusion:
+def group_found(row: dict[str, Any], alpha: float, words: VerdictNames) -> Conclusion:
     """Return whether a group of annotators, a row of `group_table`, differs from the other people."""
     group = f"People who answered {row['answer']!r} ({row['trait']})"
     reason = row["why"] or "too few people"
@@ -341,7 +341,7 @@ def own_json(question: QuestionAnswers) -> dict[str, Any]:
 # The part of a study's report that is about people: agreement, ceilings, panels, annotators, drop-out.
 
 
-def people_sections(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Section]:
+def people_sections(analysis: StudyAnalysis, words: VerdictNames) -> Iterator[Section]:
     """Yield the sections, some of them perhaps without blocks."""
     yield Section("agreement", "How far people agree", tuple(agreement(analysis)), brief=True)
     yield Section("ceilings", "The best values that a judge can reach", tuple(ceilings(analysis, words)), brief=True)
@@ -363,7 +363,7 @@ def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
         yield table_by("agreement", "Agreement, with 95 % intervals", analysis.agreement.items(), columns)
 
 
-def ceilings(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
+def ceilings(analysis: StudyAnalysis, words: VerdictNames) -> Iterator[Block]:
     rows: list[tuple[str, str, str]] = []
     if (reliability := analysis.reliability) is not None:
         method = f"95 % {limits(reliability.analytic_interval)}"
@@ -402,7 +402,7 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     )
 
 
-def annotators(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
+def annotators(analysis: StudyAnalysis, words: VerdictNames) -> Iterator[Block]:
     people = analysis.annotators
     if people is None:
         return

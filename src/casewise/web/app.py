@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from casewise import database as databases
 from casewise.api.studies import erasures_of
 from casewise.database import Database
-from casewise.database.engine import Limit, expire_limits, job_lock, take
+from casewise.database.engine import RateLimit, expire_limits, job_lock, take
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.settings import Settings, from_environment
 from casewise.studies.monitor import maintain_round
@@ -86,7 +86,7 @@ def app() -> FastAPI:
 # The work that a server does by itself each minute: once, however many workers there are.
 
 
-MAINTENANCE_LIMIT = Limit(burst=1, per_s=READ_ANEW_S - 5)
+MAINTENANCE_LIMIT = RateLimit(burst=1, per_s=READ_ANEW_S - 5)
 """Limit of one maintenance in a period; somewhat shorter than it, because a worker may wake a moment early."""
 log = logging.getLogger(__name__)
 

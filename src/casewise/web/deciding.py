@@ -85,23 +85,23 @@ ContextIn = dict[str, dict[str, Statement | None] | Statement | None] | NonBlank
 """Groups of parameters, parameters by dotted name, or a text."""
 
 
-class Form(BaseModel):
+class RequestBody(BaseModel):
     """The body of a request, or a part of it; unknown fields and numbers that are infinite are refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class Part(BaseModel):
+class MessagePart(BaseModel):
     """A part of a message or of an input; only texts are decided on."""
 
     type: str
     text: str | None = None
 
 
-Parts = Annotated[list[Part], Field(min_length=1, max_length=32)]
+Parts = Annotated[list[MessagePart], Field(min_length=1, max_length=32)]
 
 
-class Turn(Form):
+class ChatTurn(RequestBody):
     """One message of a chat."""
 
     role: ChatRole
@@ -120,7 +120,7 @@ ONE_OF_TWO: JsonDict = {
 """What the schema of a decision's request says beside its fields: a query, or the messages of a chat."""
 
 
-class RequestFields(Form):
+class RequestFields(RequestBody):
     """What may come with every request."""
 
     context: ContextIn | None = None
@@ -134,7 +134,7 @@ class DecideIn(RequestFields):
     model_config = ConfigDict(json_schema_extra=ONE_OF_TWO)
 
     query: NonBlankText | None = None
-    messages: list[Turn] | None = Field(default=None, max_length=1000)
+    messages: list[ChatTurn] | None = Field(default=None, max_length=1000)
     reply: NonBlankText | None = None
     category: NonBlankText | None = None
 
@@ -181,7 +181,7 @@ class CallIn(RequestFields):
     recipient: NonBlankText | None = None
     subject: NonBlankText | None = None
     information: list[NonBlankText] = []
-    messages: list[Turn] = Field(default=[], max_length=1000)
+    messages: list[ChatTurn] = Field(default=[], max_length=1000)
     """Turns that went before."""
 
     @property
@@ -249,7 +249,7 @@ class ModerationIn(RequestFields):
         elif isinstance(self.input[0], str):
             texts = [text for text in self.input if isinstance(text, str)]
         else:
-            texts = [message_text([part.model_dump() for part in self.input if isinstance(part, Part)])]
+            texts = [message_text([part.model_dump() for part in self.input if isinstance(part, MessagePart)])]
         ids = [own_id] if len(texts) == 1 else [f"{own_id[: LONGEST_ID - 3]}.{place}" for place in range(len(texts))]
         return [
             DecisionRequest(text, self.context, category=self.category, id=id_)
@@ -547,7 +547,7 @@ class DecisionRoute(APIRoute):
         general = super().get_route_handler()
         if self.body_field is None:
             return general
-        form = cast("type[Form]", self.body_field.field_info.annotation)
+        form = cast("type[RequestBody]", self.body_field.field_info.annotation)
         admissions = [check.dependency for check in self.dependencies if check.dependency is not None]
 
         async def answer(request: Request) -> Response:
@@ -648,7 +648,7 @@ def request_id_of(request: Request) -> str:
     return request.headers.get("x-request-id") or secrets.token_hex(12)
 
 
-FIELDS = frozenset((*DecideIn.model_fields, *CallIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
+FIELDS = frozenset((*DecideIn.model_fields, *CallIn.model_fields, *ModerationIn.model_fields, *ChatTurn.model_fields))
 
 
 STATEMENT_PROBLEM = "a parameter is a text, a number, true or false, or these in a list or under headings"

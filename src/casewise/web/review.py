@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from casewise.ask.layouts import labels_of
 from casewise.contexts.checks import Wording, WordingProblem, compare_pair, is_same, wording_difference
-from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
+from casewise.contexts.drafts import BenchmarkDraft, all_drafts, find_draft, progress
 from casewise.contexts.queue import (
     Filter,
     count_waiting,
@@ -25,7 +25,7 @@ from casewise.contexts.queue import (
     read_warning,
 )
 from casewise.contexts.record import read_record
-from casewise.contexts.review import QUERY_ACTS, Act, Action, NotAllowed, Phase, possible_acts
+from casewise.contexts.review import QUERY_ACTS, Act, NotAllowed, Phase, ReviewAction, possible_acts
 from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import (
     ROLE_OF,
@@ -201,7 +201,7 @@ router = APIRouter(prefix="/review")
 ReviewRoom = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT, Role.ADMINISTRATOR))]
 
 
-def draft_named(connection: Connection, name: str) -> Draft:
+def draft_named(connection: Connection, name: str) -> BenchmarkDraft:
     """Return the draft called `name`; a page that does not exist if there is none."""
     try:
         return find_draft(connection, name)
@@ -222,7 +222,7 @@ def works_on_contexts(person: Person) -> bool:
     return person.has(Role.REVIEWER, Role.EXPERT)
 
 
-def warn_first(connection: Connection, draft: Draft, person: Person) -> None:
+def warn_first(connection: Connection, draft: BenchmarkDraft, person: Person) -> None:
     """Send a person who works on contexts to the warning until they have read it."""
     if works_on_contexts(person) and not has_read_warning(connection, draft, person.id):
         raise Redirection(f"/review/drafts/{draft.name}/warning")
@@ -346,7 +346,7 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
     return render(request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=labels)
 
 
-def draft_of(connection: Connection, place: ReviewPlace) -> Draft:
+def draft_of(connection: Connection, place: ReviewPlace) -> BenchmarkDraft:
     return next(draft for draft in all_drafts(connection) if draft.id == place.draft_id)
 
 
@@ -427,7 +427,9 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
                 Wording.from_fields(words.fields(), place.parameters)  # imported words may lack a parameter
             elif chosen in EDITING:
                 words = Wording.from_fields(form, place.parameters)
-            action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
+            action = ReviewAction(
+                by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None
+            )
             seen = whole_number(form.get("seen"))
             if seen is None:
                 raise HTTPException(400, "The form does not state which version it shows; reload the page.")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.datastructures import FormData
 from starlette.responses import JSONResponse, Response
 
-from casewise.database.engine import Limit, forget_limit, take
+from casewise.database.engine import RateLimit, forget_limit, take
 from casewise.database.staff import (
     SESSION_LASTS,
     Invitation,
@@ -44,10 +44,10 @@ from casewise.web.security import (
 
 router = APIRouter()
 
-PER_EMAIL = Limit(burst=8, per_s=900)
+PER_EMAIL = RateLimit(burst=8, per_s=900)
 """Rate limit of one e-mail address, from one internet address or one known browser."""
-PER_ADDRESS = Limit(burst=40, per_s=900)
-FROM_EVERYWHERE = Limit(burst=100, per_s=900)
+PER_ADDRESS = RateLimit(burst=40, per_s=900)
+FROM_EVERYWHERE = RateLimit(burst=100, per_s=900)
 """Rate limit of one e-mail address, from all browsers in which no one signed in as it before."""
 KNOWN_COOKIE = "casewise_known"
 KNOWN_LASTS_S = 60 * 60 * 24 * 365

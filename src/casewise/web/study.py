@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from casewise.api.studies import certificate_of
 from casewise.ask.layouts import FOR_ANNOTATORS, groups
-from casewise.database.engine import Limit, take
+from casewise.database.engine import RateLimit, take
 from casewise.errors import StudyError
 from casewise.notation import whole_number
 from casewise.studies.answers import (
@@ -101,9 +101,9 @@ ANNOTATOR_COOKIE = "casewise_study"
 ARRIVAL_COOKIE = "casewise_arrival"
 COOKIE_LIFETIME_S = 60 * 60 * 24 * 14
 
-ARRIVALS = Limit(burst=120, per_s=600)
+ARRIVALS = RateLimit(burst=120, per_s=600)
 """Rate limit of arrivals from one address; a lecture hall behind one address still gets in."""
-ATTEMPTS = Limit(burst=40, per_s=600)
+ATTEMPTS = RateLimit(burst=40, per_s=600)
 """Quiz attempts and undos of one annotator."""
 
 

@@ -378,7 +378,7 @@ def item_values(state: ViewState, query: ItemFilter, place: int, *, near: pl.Ser
 
 
 @dataclass(frozen=True)
-class MarkedText:
+class ComparedText:
     """A labelled text with what another says otherwise marked, or beside it where they have little in common."""
 
     name: str
@@ -390,21 +390,21 @@ IN_COMMON = 0.5
 """Share of the letters that two texts must share for marks between their words to be readable."""
 
 
-def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, list[MarkedText]]]:
+def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, list[ComparedText]]]:
     """Return the statements, group by group, with the differences from the original marked where there is one."""
     texts_before = (
         {(group, name): text for group, texts in texts_of(original) for name, text in texts} if original else {}
     )
 
-    def stated(group: str, name: str, text: str) -> MarkedText:
+    def stated(group: str, name: str, text: str) -> ComparedText:
         if original is None:
-            return MarkedText(name, [Piece("same", text)])
+            return ComparedText(name, [Piece("same", text)])
         before = texts_before.get((group, name), "")
         pieces = difference(before, text)
         shared = sum(len(piece.text) for piece in pieces if piece.kind == "same" and not piece.text.isspace())
         if before and shared < IN_COMMON * max(len(text), len(before)):
-            return MarkedText(name, [Piece("same", text)], before)
-        return MarkedText(name, pieces)
+            return ComparedText(name, [Piece("same", text)], before)
+        return ComparedText(name, pieces)
 
     return [(group, [stated(group, name, text) for name, text in texts]) for group, texts in texts_of(shown)]
 

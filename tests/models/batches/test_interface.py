@@ -22,7 +22,7 @@ from casewise.models.batches.interface import (
 )
 from casewise.models.batches.named import batch_interface
 from casewise.models.client import ClientOptions, EndpointClient
-from casewise.models.endpoints import Key, find_endpoint
+from casewise.models.endpoints import ApiKey, find_endpoint
 from casewise.storage.batch_jobs import BatchJob, JobEvent
 
 BODY: dict[str, Any] = {
@@ -46,7 +46,7 @@ JOB = BatchJob("ab-1", INTENDED, file="file-1")
 
 def interface(name):
     endpoint = find_endpoint(f"{name}/tiny", base_url=None, environment={"AZURE_OPENAI_ENDPOINT": "https://x.example"})
-    return batch_interface(EndpointClient(endpoint, key=Key("sk-1234"), options=ClientOptions()), "tiny")
+    return batch_interface(EndpointClient(endpoint, key=ApiKey("sk-1234"), options=ClientOptions()), "tiny")
 
 
 def request_line(name, body=None):

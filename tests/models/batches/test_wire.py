@@ -11,7 +11,7 @@ from tests.support.path_server import Answer, PathServer, client_of
 
 from casewise.errors import ModelError, Unauthorised, Unavailable
 from casewise.models.batches.wire import AcceptanceUnknown, BatchWire, ResourceGone
-from casewise.models.endpoints import Extra, Key
+from casewise.models.endpoints import ApiKey, Extra
 from casewise.models.protocol import Rejected
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ def test_a_moment_of_the_servers_clock_is_told_by_this_machines():
 
 def test_a_request_has_the_key_and_the_further_parts_of_every_call():
     server = PathServer({"/v1/b": [{}]})
-    extra = Extra({"api-version": "1"}, {}, {"X-Team": "TEAM"}, {"X-Team": Key("blue")})
+    extra = Extra({"api-version": "1"}, {}, {"X-Team": "TEAM"}, {"X-Team": ApiKey("blue")})
     wired(server, lambda wire: wire.get("b"), extra=extra)
 
     (request,) = server.asked

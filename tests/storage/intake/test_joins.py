@@ -9,7 +9,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.records import RatingScale
 from casewise.storage.intake.joins import RatingTable, split_rows
 from casewise.storage.intake.roles import CaseColumns
-from casewise.storage.intake.table import Rejected, Table
+from casewise.storage.intake.table import RejectedRow, Table
 from casewise.storage.words import VerdictWords
 
 SCALE = RatingScale(low=1, high=5, cut=3)
@@ -225,7 +225,7 @@ def test_an_id_of_the_rating_itself_is_none_of_the_case():
 
 def test_what_either_file_left_out_or_rejected_is_kept():
     first = cases()
-    first.rejected.append(Rejected(9, "has too many cells", "x"))
+    first.rejected.append(RejectedRow(9, "has too many cells", "x"))
     first.left_out["a header"] = 2
     table, _ = joined(first, RatingTable(written("ratings.csv", "case_id,vote\na,safe\n")))
 

@@ -10,7 +10,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.table import (
     EMPTY_ROW,
-    Rejected,
+    RejectedRow,
     Table,
     at,
     first_of,
@@ -88,7 +88,7 @@ def test_a_table_is_whole_where_every_row_could_be_read():
     found = table(a=[1])
 
     assert found.whole() is found
-    found.rejected.extend([Rejected(7, "has too many cells", "x"), Rejected(9, "is empty", "")])
+    found.rejected.extend([RejectedRow(7, "has too many cells", "x"), RejectedRow(9, "is empty", "")])
     with pytest.raises(DataError, match=r"t\.csv:7: has too many cells"):
         found.whole()
 

@@ -11,9 +11,9 @@ from casewise.evaluate.viewing import ItemFilter
 from casewise.stats.words import Piece
 from casewise.web.viewing import (
     CONTEXT_SHOWN,
+    ComparedText,
     Links,
     LoopbackOnly,
-    MarkedText,
     ViewState,
     common_lists,
     in_words,
@@ -136,26 +136,28 @@ def shown(**texts: str) -> ShownItem:
     return ShownItem(query="?", context={"recipient": dict(texts)})
 
 
-def marked(now: str, before: str) -> MarkedText:
+def marked(now: str, before: str) -> ComparedText:
     ((_, (text,)),) = with_marks(shown(type=now), shown(type=before))
     return text
 
 
 def test_what_a_text_changes_is_marked_where_half_of_it_is_the_same():
-    assert with_marks(shown(type="a nurse"), None) == [("recipient", [MarkedText("type", [Piece("same", "a nurse")])])]
-    assert marked("a nurse of the night", "a nurse of the day") == MarkedText(
+    assert with_marks(shown(type="a nurse"), None) == [
+        ("recipient", [ComparedText("type", [Piece("same", "a nurse")])])
+    ]
+    assert marked("a nurse of the night", "a nurse of the day") == ComparedText(
         "type", [Piece("same", "a nurse of the "), Piece("gone", "day"), Piece("new", "night")]
     )
     for now, before in (("one two!", "one six"), ("one two", "one six!")):
         assert marked(now, before).other is None
     for now, before in (("one two!!", "one six"), ("one two", "one six!!")):
-        assert marked(now, before) == MarkedText("type", [Piece("same", now)], before)
+        assert marked(now, before) == ComparedText("type", [Piece("same", now)], before)
 
 
 def test_a_statement_that_the_original_lacks_is_new():
     ((_, (_, added)),) = with_marks(shown(type="a nurse", place="here"), shown(type="a nurse"))
 
-    assert added == MarkedText("place", [Piece("new", "here")])
+    assert added == ComparedText("place", [Piece("new", "here")])
 
 
 def test_common_lists_are_those_that_can_differ():

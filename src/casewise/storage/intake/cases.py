@@ -34,7 +34,7 @@ from casewise.storage.intake.cells import CaseCells, CaseFrame, Policies, cell_t
 from casewise.storage.intake.queries import UNCATEGORISED, QueryReader
 from casewise.storage.intake.ratings import RatingLists, RatingReader, RowWithoutVerdict
 from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_columns
-from casewise.storage.intake.table import Rejected, Table, table_of
+from casewise.storage.intake.table import RejectedRow, Table, table_of
 from casewise.storage.receipt import ColumnRead, MergedRows, Receipt, WordRead
 from casewise.storage.words import VerdictWords
 from casewise.text import count_of
@@ -62,7 +62,7 @@ class CaseRecords:
 
 
 @dataclass
-class Draft:
+class CaseDraft:
     """A case in preparation, with the first row that states it."""
 
     id: str
@@ -112,13 +112,13 @@ class Cases:
         """Columns that are kept with the item as they are."""
         self.queries: dict[str, Query] = {}
         self.contexts: dict[str, Context] = {}
-        self.drafts: dict[Hashable, Draft] = {}
+        self.drafts: dict[Hashable, CaseDraft] = {}
         self.ratings = RatingLists()
         self.traits: dict[str, tuple[dict[str, Any], int]] = {}
         """By annotator, with the place of the row."""
         self.varying: dict[str, None] = {}
         """Columns that differ among the rows of an item."""
-        self.rejected: list[Rejected] = list(table.rejected)
+        self.rejected: list[RejectedRow] = list(table.rejected)
         self.dropped: list[tuple[str, int]] = []
         self.merged: list[int] = []
 
@@ -166,7 +166,7 @@ class Cases:
         except BenchmarkError as error:
             raise DataError(self.path, None, str(error)) from error
 
-    def add_rows(self) -> list[Draft | None]:
+    def add_rows(self) -> list[CaseDraft | None]:
         """Add every row; return the case of each."""
         by_part = self.cells.by_part
         identity = [by_part[part] for part in OF_A_CASE if part in by_part]
@@ -175,7 +175,7 @@ class Cases:
         compared = [by_part[part] for part in COMPARED if part in by_part]
         rows = zip(*compared, strict=True) if compared else iter(lambda: (), None)
         annotators = by_part.get("annotator") or [None] * len(self.table)
-        draft_of_row: list[Draft | None] = []
+        draft_of_row: list[CaseDraft | None] = []
         for place, (key, parts_of_row, annotator) in enumerate(zip(keys, rows, annotators, strict=False)):
             try:
                 draft_of_row.append(self.add_row(place, key, parts_of_row, annotator))
@@ -192,7 +192,7 @@ class Cases:
                 draft_of_row.append(None)
         return draft_of_row
 
-    def add_row(self, place: int, key: Hashable, compared: tuple[Any, ...], annotator: Any) -> Draft | None:
+    def add_row(self, place: int, key: Hashable, compared: tuple[Any, ...], annotator: Any) -> CaseDraft | None:
         """Add a row: its case, its ratings, and its annotator's traits. Return its case; None if it was merged."""
         annotator_key = None if "votes" in self.column else annotator  # beside a list of votes stands one of annotators
         if annotator_key is not None and not isinstance(annotator_key, str):
@@ -251,7 +251,7 @@ class Cases:
                 )
         self.merged.append(place)
 
-    def draft(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> Draft:
+    def draft(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> CaseDraft:
         """Return the case that a row is the first of."""
         row, name = self.table.row(place), self.cells.name
         query, system = self.query_reader.query(row, place)
@@ -274,7 +274,7 @@ class Cases:
         }
         if (pair := name(row, place, "pair")) is not None:
             updates["pair_id"] = content_id("p", {"pair": pair})
-        return Draft(item.id, place, compared, CaseRecords(item.model_copy(update=updates), query, context))
+        return CaseDraft(item.id, place, compared, CaseRecords(item.model_copy(update=updates), query, context))
 
     # Traits, and what differs among the rows of a case.
 
@@ -299,7 +299,7 @@ class Cases:
                     Contradiction,
                 )
 
-    def refuse_contradiction(self, place: int, draft: Draft) -> None:
+    def refuse_contradiction(self, place: int, draft: CaseDraft) -> None:
         """Refuse a row that says something else of its case than the first one did."""
         for part in COMPARED:
             if (now := self.cells.get(place, part)) != (before := self.cells.get(draft.first, part)):
@@ -310,7 +310,7 @@ class Cases:
                     Contradiction,
                 )
 
-    def find_varying(self, draft_of_row: list[Draft | None]) -> None:
+    def find_varying(self, draft_of_row: list[CaseDraft | None]) -> None:
         """Find the columns that differ among the rows of a case: these are of ratings and not of the case."""
         if len(self.drafts) == len(draft_of_row):
             return
@@ -325,7 +325,7 @@ class Cases:
         """Make a cluster of each pair or group over several queries, where no column says which cases belong together."""
         if "pair" not in self.column or "cluster" in self.column:
             return
-        groups: dict[str | None, list[Draft]] = {}
+        groups: dict[str | None, list[CaseDraft]] = {}
         for draft in self.drafts.values():
             if self.cells.get(draft.first, "pair") is not None:
                 groups.setdefault(draft.records.item.pair_id, []).append(draft)
@@ -334,7 +334,7 @@ class Cases:
                 for draft in drafts:
                     draft.records.item = draft.records.item.model_copy(update={"cluster": pair})
 
-    def item(self, draft: Draft) -> Item:
+    def item(self, draft: CaseDraft) -> Item:
         """Return the finished item."""
         row, item = self.table.row(draft.first), draft.records.item
         names = [name for name in self.other_columns if row.has(name) and name not in self.varying]
@@ -345,7 +345,7 @@ class Cases:
         except ValidationError as error:
             row.refuse(first_problem(error))
 
-    def has_label(self, draft: Draft) -> bool:
+    def has_label(self, draft: CaseDraft) -> bool:
         """Return whether the case has a label: a rating, a share or a mean."""
         stated = (self.cells.get(draft.first, part) for part in ("rate", "mean"))
         return draft.id in self.ratings.items or any(cell is not None for cell in stated)
@@ -454,9 +454,9 @@ def hashable(cells: list[Any]) -> Iterable[Hashable]:
     ]
 
 
-def rejected_row(table: Table, place: int, problem: str) -> Rejected:
+def rejected_row(table: Table, place: int, problem: str) -> RejectedRow:
     """Return a row that cannot be used, with the reason and its cells."""
-    return Rejected(table.lines[place], problem, plain(table.row(place).values))
+    return RejectedRow(table.lines[place], problem, plain(table.row(place).values))
 
 
 def taxonomy_of(name: str, categories: Iterable[str]) -> Taxonomy:

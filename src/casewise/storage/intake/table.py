@@ -27,7 +27,7 @@ VERBATIM = ("reply", "response", "text")
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectedRow:
     """A row that could not be read."""
 
     line: int | None
@@ -53,7 +53,7 @@ class Table:
     """True where the cells are separated by semicolons, as in countries with a decimal comma."""
     notes: list[str] = field(default_factory=list)
     """Decisions of a reader about what the file does not state, such as its encoding."""
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedRow] = field(default_factory=list)
     """Rows that the reader could not take, such as one with too many cells."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Rows that the format itself marks as no data, by reason: header rows, answers that were not submitted."""

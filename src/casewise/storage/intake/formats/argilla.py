@@ -11,7 +11,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import NO_ANSWER, answer_row, metadata_columns, single
-from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
+from casewise.storage.intake.formats.format import GivenFile, TableFormat, reader, rows_of
 from casewise.storage.intake.table import Table, structured
 
 SUBMITTED = "submitted"
@@ -87,7 +87,7 @@ def read_sheet(table: Table) -> Table:
 SOURCE = "Argilla 2.x, source"
 
 FORMATS = (
-    Format("Argilla JSON", "objects", SOURCE, lambda seen: "fields" in seen and "responses" in seen, read),
-    Format("Argilla on the Hub", "objects", SOURCE, is_flat, reader(flat_answers_of, empty=NO_ANSWER)),
-    Format("Argilla on the Hub, as CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), read_sheet),
+    TableFormat("Argilla JSON", "objects", SOURCE, lambda seen: "fields" in seen and "responses" in seen, read),
+    TableFormat("Argilla on the Hub", "objects", SOURCE, is_flat, reader(flat_answers_of, empty=NO_ANSWER)),
+    TableFormat("Argilla on the Hub, as CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), read_sheet),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from casewise.errors import DataError
-from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.formats.format import GivenFile, TableFormat
 from casewise.storage.intake.table import Table, frame_table
 
 STREAM = b"\xff\xff\xff\xff"
@@ -23,6 +23,8 @@ def read(given: GivenFile) -> Table:
 
 
 FORMATS = (
-    Format("Parquet", "bytes", "polars 2.1, read_parquet", lambda given: given.head.startswith(b"PAR1"), read),
-    Format("Arrow", "bytes", "polars 2.1, read_ipc", lambda given: given.head.startswith((b"ARROW1", STREAM)), read),
+    TableFormat("Parquet", "bytes", "polars 2.1, read_parquet", lambda given: given.head.startswith(b"PAR1"), read),
+    TableFormat(
+        "Arrow", "bytes", "polars 2.1, read_ipc", lambda given: given.head.startswith((b"ARROW1", STREAM)), read
+    ),
 )

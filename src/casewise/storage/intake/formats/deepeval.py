@@ -12,7 +12,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import metadata_columns
-from casewise.storage.intake.formats.format import Format, reader
+from casewise.storage.intake.formats.format import TableFormat, reader
 from casewise.storage.intake.table import at, first_of, objects_at
 
 CASES = ("testCases", "conversationalTestCases", "test_results")
@@ -47,4 +47,4 @@ def is_run(seen: Mapping[str, Any]) -> bool:
     return any(isinstance(at(seen.get(OUTER, seen), key), list) for key in CASES)
 
 
-FORMATS = (Format("DeepEval", "objects", "DeepEval 3.x and 4.3, test run", is_run, reader(cases_in)),)
+FORMATS = (TableFormat("DeepEval", "objects", "DeepEval 3.x and 4.3, test run", is_run, reader(cases_in)),)

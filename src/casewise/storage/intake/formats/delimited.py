@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.format import Format, GivenFile
-from casewise.storage.intake.table import EMPTY_ROW, Rejected, Table, clean, problem_of
+from casewise.storage.intake.formats.format import GivenFile, TableFormat
+from casewise.storage.intake.table import EMPTY_ROW, RejectedRow, Table, clean, problem_of
 from casewise.text import count_of
 
 SEPARATORS = (",", ";", "\t", "|", "\x1f", "^", "~")
@@ -36,7 +36,7 @@ def read(given: GivenFile) -> Table:
     names, delimiter = opened.names, opened.delimiter
     columns: list[list[Any]] = [[] for _ in names]
     lines: list[int] = []
-    rejected: list[Rejected] = list(given.rejected)
+    rejected: list[RejectedRow] = list(given.rejected)
     cleaned: dict[str, Any] = {}
     width, n_empty = len(names), 0
     filled = len(names) - len(UNFILLED) if names[-len(UNFILLED) :] == UNFILLED else None
@@ -47,7 +47,7 @@ def read(given: GivenFile) -> Table:
             continue
         if len(cells) != width:
             problem = f"has {count_of(len(cells), 'cell')}, and there are {count_of(width, 'column')}; is a text not in quotes?"
-            rejected.append(Rejected(line, problem, delimiter.join(cells)))
+            rejected.append(RejectedRow(line, problem, delimiter.join(cells)))
             continue
         try:
             for column, cell in zip(columns, cells, strict=True):
@@ -58,7 +58,7 @@ def read(given: GivenFile) -> Table:
             row = dict(zip(names, cells, strict=True))
             damaged = {name: problem_of(text.strip()) for name, text in row.items()}
             if wrong := next((f"{name!r} {what}" for name, what in damaged.items() if what), None):
-                rejected.append(Rejected(line, wrong, delimiter.join(cells)))
+                rejected.append(RejectedRow(line, wrong, delimiter.join(cells)))
                 continue
             entry = Entry(path, line, row)
             for column, (name, cell) in zip(columns, row.items(), strict=True):
@@ -153,5 +153,5 @@ def csv_records(path: Path, text: str, delimiter: str, *, above: int = 0) -> Ite
         raise DataError(path, begins, f"is no CSV: {error}") from error
 
 
-FORMATS = (Format("CSV", "sheet", "RFC 4180; `sep=` as Excel writes it", lambda _: False, read),)
+FORMATS = (TableFormat("CSV", "sheet", "RFC 4180; `sep=` as Excel writes it", lambda _: False, read),)
 """Every text that is no JSON is read as CSV, and other formats of a sheet are recognised in the table."""

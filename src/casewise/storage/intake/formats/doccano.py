@@ -13,7 +13,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import ANNOTATOR, NO_ANSWER, single
-from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
+from casewise.storage.intake.formats.format import GivenFile, TableFormat, reader, rows_of
 from casewise.storage.intake.table import Table, table_of
 
 LABELS = ("label", "cats", "labels", "categories")
@@ -76,7 +76,7 @@ def read_folder(given: GivenFile) -> Table:
 SOURCE = "github.com/doccano/doccano (1.8)"
 
 FORMATS = (
-    Format("doccano", "objects", SOURCE, is_line, reader(cells_of)),
-    Format("doccano before 1.3", "objects", SOURCE, is_numbered, reader(numbered_cells_of, empty=NO_ANSWER)),
-    Format("doccano, a file a person", "folder", SOURCE, lambda given: bool(files_of_people(given)), read_folder),
+    TableFormat("doccano", "objects", SOURCE, is_line, reader(cells_of)),
+    TableFormat("doccano before 1.3", "objects", SOURCE, is_numbered, reader(numbered_cells_of, empty=NO_ANSWER)),
+    TableFormat("doccano, a file a person", "folder", SOURCE, lambda given: bool(files_of_people(given)), read_folder),
 )

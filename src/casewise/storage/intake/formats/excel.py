@@ -9,7 +9,7 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.plugins import install_command
-from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.formats.format import GivenFile, TableFormat
 from casewise.storage.intake.table import Table, frame_table
 from casewise.text import count_of
 
@@ -78,4 +78,4 @@ def refuse_unsaved_formulas(given: GivenFile) -> None:
                 raise DataError(given.path, None, problem)
 
 
-FORMATS = (Format("Excel", "bytes", "polars 2.1, read_excel with calamine", is_workbook, read),)
+FORMATS = (TableFormat("Excel", "bytes", "polars 2.1, read_excel with calamine", is_workbook, read),)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from casewise.errors import DataError
 from casewise.plugins import all_parts, builtin_parts
-from casewise.storage.intake.formats.format import NO_TABLES, FileOptions, Format, GivenFile, Level
+from casewise.storage.intake.formats.format import NO_TABLES, FileOptions, GivenFile, Level, TableFormat
 from casewise.storage.intake.table import Table
 
 OWN = (
@@ -37,17 +37,17 @@ OWN = (
 """Modules with the formats of casewise itself, each under `FORMATS`, in the order in which a file is compared with them."""
 
 
-def own_formats() -> dict[str, Format]:
+def own_formats() -> dict[str, TableFormat]:
     """Return the formats of casewise itself, by name."""
     modules = (import_module(f"{__package__}.{module}") for module in OWN)
     return {form.name: form for module in modules for form in module.FORMATS}
 
 
 @cache
-def formats() -> tuple[Format, ...]:
+def formats() -> tuple[TableFormat, ...]:
     """Return every format that can be used: those that other packages bring, and then those of casewise."""
     builtin_formats = builtin_parts("formats")
-    every = all_parts("formats", Format)
+    every = all_parts("formats", TableFormat)
     return (*(form for name, form in every.items() if name not in builtin_formats), *builtin_formats.values())
 
 
@@ -85,13 +85,13 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
     return table.without_empty_rows()
 
 
-def named(form: Format, table: Table) -> Table:
+def named(form: TableFormat, table: Table) -> Table:
     """Return a table with the name of its format; CSV itself says whether it has tabs."""
     if form.name != "CSV":
         table.format = form.name
     return table
 
 
-def first_match(level: Level, seen: object) -> Format | None:
+def first_match(level: Level, seen: object) -> TableFormat | None:
     """Return the first format of a level that matches what was seen of a file."""
     return next((form for form in formats() if form.level == level and form.matches(seen)), None)

@@ -17,7 +17,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.options import Words
 from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, cannot_read, parse, rows
-from casewise.storage.intake.table import Rejected, Table, table_of
+from casewise.storage.intake.table import RejectedRow, Table, table_of
 
 HEAD = 65_536
 """Bytes of a file that are looked at to recognise it."""
@@ -65,7 +65,7 @@ class GivenFile:
     def __init__(self, path: Path, options: FileOptions = FileOptions()) -> None:
         self.path, self.options = path, options
         self.notes: list[str] = []
-        self.rejected: list[Rejected] = []
+        self.rejected: list[RejectedRow] = []
 
     @cached_property
     def head(self) -> bytes:
@@ -171,7 +171,7 @@ class GivenFile:
             try:
                 entries.append(Entry(self.path, number, parse(line, path=self.path, line=number, decoder=LENIENT)))
             except DataError as error:
-                self.rejected.append(Rejected(number, error.problem, line.strip()))
+                self.rejected.append(RejectedRow(number, error.problem, line.strip()))
         if not entries:
             raise DataError(self.path, self.rejected[0].line, self.rejected[0].problem)
         return entries
@@ -205,7 +205,7 @@ Cells = Callable[[Entry], Iterable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Format:
+class TableFormat:
     """A format of tables.
 
     A reader of `bytes` or of a `folder` is given the file. One of `objects` is given the file too, and finds its JSON objects

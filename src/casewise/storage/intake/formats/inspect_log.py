@@ -19,7 +19,7 @@ from casewise.plugins import add_command
 from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, parse
 from casewise.storage.intake.chats import turns_of
-from casewise.storage.intake.formats.format import Format, GivenFile, reader
+from casewise.storage.intake.formats.format import GivenFile, TableFormat, reader
 from casewise.storage.intake.table import Table, at, object_at, table_of
 
 HEADERS, SAMPLES = ("header.json", "_journal/start.json", "start.json"), "samples/"
@@ -111,6 +111,6 @@ def samples_in(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 FORMATS = (
-    Format("Inspect log", "bytes", "Inspect, log version 2, source", is_archive, read_archive),
-    Format("Inspect log (JSON)", "objects", "Inspect, log version 2, source", is_json, reader(samples_in)),
+    TableFormat("Inspect log", "bytes", "Inspect, log version 2, source", is_archive, read_archive),
+    TableFormat("Inspect log (JSON)", "objects", "Inspect, log version 2, source", is_json, reader(samples_in)),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import NO_ANSWER, answer_row, single
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.formats.format import GivenFile, TableFormat, rows_of
 from casewise.storage.intake.table import Table, structured
 
 FORMS = ("choices", "rating", "number", "text", "taxonomy", "datetime", "selected")
@@ -87,7 +87,7 @@ def is_flat(seen: Mapping[str, Any]) -> bool:
 SOURCE = "Label Studio, task format and converter"
 
 FORMATS = (
-    Format("Label Studio JSON", "objects", SOURCE, lambda seen: "data" in seen and "annotations" in seen, read),
-    Format("Label Studio JSON-MIN", "objects", SOURCE, is_flat, lambda given: given.table(given.objects)),
-    Format("Label Studio JSON-MIN or CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), unpack),
+    TableFormat("Label Studio JSON", "objects", SOURCE, lambda seen: "data" in seen and "annotations" in seen, read),
+    TableFormat("Label Studio JSON-MIN", "objects", SOURCE, is_flat, lambda given: given.table(given.objects)),
+    TableFormat("Label Studio JSON-MIN or CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), unpack),
 )

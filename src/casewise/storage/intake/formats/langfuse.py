@@ -11,7 +11,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import scores_as_columns
-from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.formats.format import TableFormat
 from casewise.storage.intake.table import Table, first_of, object_at, row_columns, structured
 
 TRACE = ("trace_id", "traceId")
@@ -106,6 +106,6 @@ def only_score(cell: Any) -> Any:
 
 
 FORMATS = (
-    Format("Langfuse scores", "sheet", "Langfuse, export fields", is_scores, read_scores),
-    Format("Langfuse traces", "sheet", "Langfuse, export fields and source", is_traces, read_traces),
+    TableFormat("Langfuse scores", "sheet", "Langfuse, export fields", is_scores, read_scores),
+    TableFormat("Langfuse traces", "sheet", "Langfuse, export fields and source", is_traces, read_traces),
 )

@@ -15,7 +15,7 @@ from typing import Any
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
 from casewise.storage.files import shortened_json
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.formats.format import GivenFile, TableFormat, rows_of
 from casewise.storage.intake.table import Table
 
 OF_THE_HARNESS = ("doc", "arguments", "resps", "filtered_resps", "doc_hash", "prompt_hash", "target_hash", "metrics")
@@ -82,14 +82,14 @@ def refuse_results(given: GivenFile) -> Table:
 
 
 FORMATS = (
-    Format(
+    TableFormat(
         "lm-eval samples",
         "objects",
         "lm-evaluation-harness 0.4, source",
         lambda seen: {"doc", "resps", "filtered_resps"} <= set(seen),
         read,
     ),
-    Format(
+    TableFormat(
         "lm-eval results",
         "objects",
         "lm-evaluation-harness 0.4, source",

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.formats.format import TableFormat
 from casewise.storage.intake.table import Table, at, objects_at, row_columns, structured
 
 ASSESSMENTS = "assessments"
@@ -72,4 +72,4 @@ def only_value(cell: Any) -> Any:
     return cell
 
 
-FORMATS = (Format("MLflow traces", "sheet", "mlflow 3.17, search_traces", is_traces, read),)
+FORMATS = (TableFormat("MLflow traces", "sheet", "mlflow 3.17, search_traces", is_traces, read),)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.formats.format import TableFormat
 from casewise.storage.intake.table import Table, object_at, row_columns, structured
 
 RADIO = "Answer.taskAnswers"
@@ -87,4 +87,4 @@ def ticked_answers(row: Entry, form: Mapping[str, Any]) -> dict[str, Any]:
     return answers
 
 
-FORMATS = (Format("MTurk batch results", "sheet", "MTurk requester results file (2025)", is_mturk, read),)
+FORMATS = (TableFormat("MTurk batch results", "sheet", "MTurk requester results file (2025)", is_mturk, read),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.formats.format import GivenFile, TableFormat
 from casewise.storage.intake.roles import OPTIONS
 from casewise.storage.intake.table import Table
 from casewise.storage.words import plain_name
@@ -47,4 +47,4 @@ def lists_in(whole: Entry) -> dict[str, list[Entry]]:
     }
 
 
-FORMATS = (Format("JSON", "objects", "RFC 8259; https://jsonlines.org", lambda _: True, read),)
+FORMATS = (TableFormat("JSON", "objects", "RFC 8259; https://jsonlines.org", lambda _: True, read),)

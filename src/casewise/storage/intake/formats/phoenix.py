@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from casewise.storage.intake.formats.annotations import scores_as_columns
-from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.formats.format import TableFormat
 from casewise.storage.intake.table import Table, first_of
 
 SPAN = "context.span_id"
@@ -63,6 +63,8 @@ def read_annotations(table: Table) -> Table:
 SOURCE = "Phoenix, client 1.x"
 
 FORMATS = (
-    Format("Phoenix annotations", "sheet", SOURCE, lambda table: set(table.columns) >= ANNOTATIONS, read_annotations),
-    Format("Phoenix", "sheet", SOURCE, is_spans, read),
+    TableFormat(
+        "Phoenix annotations", "sheet", SOURCE, lambda table: set(table.columns) >= ANNOTATIONS, read_annotations
+    ),
+    TableFormat("Phoenix", "sheet", SOURCE, is_spans, read),
 )

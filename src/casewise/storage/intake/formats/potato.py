@@ -17,7 +17,7 @@ from casewise.errors import DataError
 from casewise.storage.entries import Entry
 from casewise.storage.files import shortened_json
 from casewise.storage.intake.formats.annotations import ANNOTATOR, NO_ANSWER, answer_row, single
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.formats.format import GivenFile, TableFormat, rows_of
 from casewise.storage.intake.table import Table, table_of
 from casewise.text import count_of
 
@@ -222,8 +222,8 @@ def is_line(seen: Mapping[str, Any]) -> bool:
 SOURCE = "potato-annotation 1 and 2.12, source"
 
 FORMATS = (
-    Format("Potato's output folder", "folder", SOURCE, lambda folder: bool(files_of_people(folder)), read_folder),
-    Format("Potato's user state", "objects", SOURCE, lambda seen: STATE in seen, reader(answers_of_state)),
-    Format("Potato's table", "sheet", SOURCE, lambda table: label_mark(table) is not None, read_sheet),
-    Format("Potato's annotations", "objects", SOURCE, is_line, reader(answers_of_line)),
+    TableFormat("Potato's output folder", "folder", SOURCE, lambda folder: bool(files_of_people(folder)), read_folder),
+    TableFormat("Potato's user state", "objects", SOURCE, lambda seen: STATE in seen, reader(answers_of_state)),
+    TableFormat("Potato's table", "sheet", SOURCE, lambda table: label_mark(table) is not None, read_sheet),
+    TableFormat("Potato's annotations", "objects", SOURCE, is_line, reader(answers_of_line)),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.formats.format import TableFormat
 from casewise.storage.intake.table import Table
 
 NOT_SAID = ("CONSENT_REVOKED", "DATA_EXPIRED", "Prefer not to say", "Rather not say", "Don't know/Rather not say")
@@ -29,4 +29,4 @@ def read(table: Table) -> Table:
     return table
 
 
-FORMATS = (Format("Prolific demographics", "sheet", "Prolific, demographic export (2025)", is_demographics, read),)
+FORMATS = (TableFormat("Prolific demographics", "sheet", "Prolific, demographic export (2025)", is_demographics, read),)

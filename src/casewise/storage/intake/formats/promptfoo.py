@@ -11,7 +11,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry, text_or_json
 from casewise.storage.intake.formats.annotations import metadata_columns
-from casewise.storage.intake.formats.format import Format, reader
+from casewise.storage.intake.formats.format import TableFormat, reader
 from casewise.storage.intake.table import at, object_at
 
 FAILED_TO_RUN = 2
@@ -59,7 +59,7 @@ def cells_of(result: Entry) -> dict[str, Any]:
 
 
 FORMATS = (
-    Format(
+    TableFormat(
         "promptfoo",
         "objects",
         "promptfoo, results version 3",

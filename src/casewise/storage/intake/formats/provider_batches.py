@@ -13,7 +13,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.chats import text_of
-from casewise.storage.intake.formats.format import Format, reader
+from casewise.storage.intake.formats.format import TableFormat, reader
 from casewise.storage.intake.table import at, object_at, objects_at
 
 
@@ -66,14 +66,14 @@ def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 FORMATS = (
-    Format(
+    TableFormat(
         "OpenAI batch output",
         "objects",
         "OpenAI, Batch API, request output object",
         lambda seen: "custom_id" in seen and ("error" in seen or isinstance(seen.get("response"), Mapping)),
         reader(openai_cells),
     ),
-    Format(
+    TableFormat(
         "Anthropic batch output",
         "objects",
         "Anthropic, Message Batches API, Python SDK",

@@ -8,7 +8,7 @@ People often delete the two further rows of headers; the columns of Qualtrics it
 from __future__ import annotations
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.formats.format import TableFormat
 from casewise.storage.intake.table import Table
 from casewise.text import count_of
 
@@ -51,7 +51,7 @@ def read(table: Table) -> Table:
 
 
 FORMATS = (
-    Format(
+    TableFormat(
         "Qualtrics CSV",
         "sheet",
         "Qualtrics, Understanding Your Dataset",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.formats.format import GivenFile, TableFormat
 from casewise.storage.intake.table import Table
 from casewise.text import count_of
 
@@ -55,6 +55,8 @@ def read_by_column(given: GivenFile) -> Table:
 
 
 FORMATS = (
-    Format("JSON in columns and rows (pandas split, MLflow)", "objects", "pandas 2.3; MLflow 3", is_split, read_split),
-    Format("JSON by column (pandas)", "objects", "pandas 2.3", is_by_column, read_by_column),
+    TableFormat(
+        "JSON in columns and rows (pandas split, MLflow)", "objects", "pandas 2.3; MLflow 3", is_split, read_split
+    ),
+    TableFormat("JSON by column (pandas)", "objects", "pandas 2.3", is_by_column, read_by_column),
 )

@@ -14,7 +14,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.chats import AGENT, RESULT, arguments_of, call_in_words, calls_in, result_text
-from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.formats.format import GivenFile, TableFormat
 from casewise.storage.intake.table import Table, at, object_at, objects_at, structured
 
 NO_CALL = "holds no tool call; casewise reads a trace for the actions of an agent"
@@ -202,17 +202,17 @@ def row_reader(rows: Callable[[Iterable[Entry]], Iterator[Entry]]) -> Callable[[
 
 
 FORMATS = (
-    Format(
+    TableFormat(
         "OpenTelemetry spans",
         "objects",
         "OpenTelemetry semantic conventions for generative AI 1.41.0, OTLP/JSON",
         is_spans,
         row_reader(rows_of_spans),
     ),
-    Format(
+    TableFormat(
         "MCP transcript", "objects", "Model Context Protocol 2025-06-18, JSON-RPC 2.0", is_mcp, row_reader(rows_of_mcp)
     ),
-    Format(
+    TableFormat(
         "chats with calls of tools",
         "objects",
         "OpenAI and Anthropic interfaces, 2025",
