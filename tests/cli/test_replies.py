@@ -1,4 +1,5 @@
 import json
+import shutil
 import stat
 from collections import Counter
 
@@ -9,12 +10,18 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 
-@pytest.fixture
-def graded(tmp_path):
-    folder = tmp_path / "replies"
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prepared") / "replies"
     assert command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", folder).code == 0
     assert command("replies", "grade", folder, "--grader", "rubric:fake/rehearsal").code == 0
     return folder
+
+
+@pytest.fixture
+def graded(prepared, tmp_path):
+    """A copy of graded replies to the demo."""
+    return shutil.copytree(prepared, tmp_path / "replies")
 
 
 @pytest.mark.slow
