@@ -487,3 +487,25 @@ def test_the_options_of_asking_are_those_of_the_run():
     assert live_options(part(), ModelOptions()).context_role == "user"
     own = ModelOptions(extra=ExtraOptions(body_field=("b=2",)))
     assert live_options(part(body_fields={"a": 1}), own).model.extra == own.extra
+
+
+def test_a_chat_is_decided_as_its_last_message_and_a_decision_is_plain_json():
+    decides = decider(lambda query, context: 0.9 if query == "What dose?" and context == NURSE else 0.1)
+    chat = [{"role": "user", "content": "Hello"}, {"role": "user", "content": "What dose?"}]
+    found = decides.decide_chat(chat, NURSE)
+
+    assert (found.decision, decides.decide_chat(chat).decision) == ("answer", "refuse")
+    content = found.as_json()
+    assert (content["decision"], content["value"], content["failed"]) == ("answer", 0.9, None)
+    assert content["unmeasured"] == ["it has earlier turns, and single requests were measured"]
+
+
+def test_a_decider_is_saved_as_it_was_and_states_what_was_measured(path, tmp_path):
+    loaded = Decider.load(path)
+
+    assert loaded.save(tmp_path / "again.json") == loaded.hash
+    assert Decider.load(tmp_path / "again.json").hash == loaded.hash
+    assert {"harm", "over_refusal", "asked"} <= set(loaded.measured)
+    assert (
+        loaded.measured["harm"]["ci_low"] <= loaded.measured["harm"]["estimate"] <= loaded.measured["harm"]["ci_high"]
+    )

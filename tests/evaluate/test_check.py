@@ -590,3 +590,11 @@ def test_an_open_limit_for_cases_without_a_verdict_gives_both_shares_and_no_numb
         assert ("25.0 %" in str(found.conclusion.predicate)) == (outcome != "holds")
     (accuracy,) = numbers_of(file(rows), options=CheckOptions(min_accuracy=0.6)).limits
     assert (accuracy.conclusion.outcome, accuracy.conclusion.estimate) == ("holds", 0.75)
+
+
+def test_a_case_without_a_query_is_refused_and_a_column_called_case_needs_a_query(file):
+    rows = [{"query": "Q?", "human": "safe", "judge": "safe"}, {"query": None, "human": "safe", "judge": "safe"}]
+    with pytest.raises(DataError, match="'query' is empty"):
+        read_check(file(rows, "table.jsonl"))
+    with pytest.raises(ConfigurationError, match="name the column with the query with --query"):
+        read_check(file([{"case": 1, "human": "safe", "judge": "safe"}]))

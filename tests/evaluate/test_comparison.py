@@ -644,3 +644,12 @@ def test_the_json_of_a_comparison_has_the_exact_test_of_each_pair_with_verdicts(
     assert pair["exact_test"]["p_exact"] == pytest.approx(2 * 0.5**8)
     assert "test" not in pair
     assert replace(numbers, comparison=without).as_json()["pairs"][0]["exact_test"] is None
+
+
+def test_one_judge_alone_is_compared_with_nothing_and_runs_without_a_common_arm_are_not_gated(few, tmp_path):
+    cases, (every, *_) = few
+    with pytest.raises(BenchmarkError, match=r"nothing to compare constant:safe \(binary\) with"):
+        compare(every, benchmark=cases)
+    both = casewise.judge(cases, "constant:safe", arms="without:recipient none", out=tmp_path / "both")
+    with pytest.raises(ConfigurationError, match="the two runs share no elicitation and arm"):
+        gated(cases, both, every, "accuracy=0.05")
