@@ -13,6 +13,7 @@ from casewise.errors import ConfigurationError, Unavailable
 from casewise.judges.guard import ANSWER, REFUSAL, ClassifierGuard, RewardJudge
 from casewise.judges.guard_profiles import find_profile
 from casewise.models.asker import estimate_usage
+from casewise.models.prices import FREE
 from casewise.models.protocol import Classification, TextClassifier
 from casewise.records import Arm, Scored, Unscored
 from casewise.records.item import Turn
@@ -162,6 +163,12 @@ def test_moderation_says_what_its_values_are_and_has_no_threshold():
         "this machine",
     )
     assert highest.sends_to == "api.openai.com"
+
+
+def test_moderation_is_free_of_a_provider_that_bills_nothing_and_on_this_machine_and_its_price_is_unknown_elsewhere():
+    prices = {name: moderation_of(f"moderation:{name}/mod").prices for name in ("openai", "vllm", "mistral")}
+
+    assert prices == {"openai": FREE, "vllm": FREE, "mistral": None}
 
 
 def test_each_repeat_and_attempt_is_a_call_of_its_own():

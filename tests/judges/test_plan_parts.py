@@ -17,6 +17,7 @@ from casewise.judges.plan import (
     Plan,
     RunEstimate,
     Selection,
+    ablation_arms,
     estimate_run,
     manifest,
     numbered,
@@ -28,7 +29,18 @@ from casewise.judges.plan import (
 from casewise.models.endpoints import ENDPOINTS
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
-from casewise.records import FULL, NO_CONTEXT, Arm, Judgement, Scored, Unscored, UnscoredReason
+from casewise.records import (
+    FULL,
+    NO_CONTEXT,
+    Arm,
+    Group,
+    Judgement,
+    Parameter,
+    ParameterSet,
+    Scored,
+    Unscored,
+    UnscoredReason,
+)
 from casewise.runs.run import CallEstimate
 from casewise.transforms.catalogue import parse_arm
 
@@ -98,6 +110,24 @@ def test_a_selection_by_ids_keeps_the_order_of_the_benchmark_and_a_limit_its_fir
     assert list(select(DEMO, Selection(ids=ids, limit=1))) == [DEMO.items[2]]
     assert select(DEMO, Selection()) is DEMO.items
     assert len(select(DEMO, Selection(limit=10**6))) == len(DEMO.items)
+
+
+def test_an_ablation_leaves_out_each_set_of_groups_or_each_parameter():
+    own = ParameterSet(
+        name="own",
+        groups=(
+            Group(name="sender", parameters=(Parameter(name="job"), Parameter(name="town"))),
+            Group(name="recipient", parameters=(Parameter(name="age"),)),
+        ),
+    )
+
+    assert [arm.name for arm in ablation_arms("groups", own)] == ["full", "without:sender", "without:recipient", "none"]
+    assert [arm.name for arm in ablation_arms("parameters", own)] == [
+        *("full", "without:sender.job", "without:sender.town", "without:recipient.age"),
+    ]
+    assert (len(ablation_arms("groups")), ablation_arms("groups")[-1]) == (8, NO_CONTEXT)
+    with pytest.raises(ConfigurationError, match="--ablate is 'queries'; it is 'groups' or 'parameters'"):
+        ablation_arms("queries")
 
 
 # Attacks that do not reach the judge.
