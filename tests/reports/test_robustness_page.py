@@ -20,7 +20,7 @@ from casewise.reports.robustness import (
     sentence,
 )
 from casewise.stats.estimates import Estimate
-from casewise.transforms.catalogue import AvailableTransform
+from casewise.transforms.catalogue import AvailableTransform, Setting
 
 SHARE = Estimate("turned", 0.5, 0.4, 0.6, 40, 0, "t")
 NONE = Estimate("turned", 0.0, 0.0, 0.1, 40, 0, "t")
@@ -61,7 +61,12 @@ def numbers(*rows, **more) -> Any:
         "defence_names": ("none",),
         "adaptive": (),
     }
-    return SimpleNamespace(leading=leading, defences=("none",), **usual | more)
+    known = usual | more
+    detectors = [
+        SimpleNamespace(setting=Setting(attack=None, role=None, direction=None, defence=name))
+        for name in known["defence_names"]
+    ]
+    return SimpleNamespace(**{"leading": leading, "defences": ("none",), "arms": detectors} | known)
 
 
 def test_what_is_offered_stands_in_a_row_a_claim_with_its_channels_and_directions():

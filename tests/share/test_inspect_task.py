@@ -1,15 +1,19 @@
 """Judging as a task of Inspect."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.demo import DEMO
 from tests.support.fault_server import FaultServer
 from tests.support.inspect_program import program, the_log
 from tests.support.served import served
 
 from casewise.api import judge, report
+from casewise.errors import ConfigurationError
 from casewise.judges.llm import LiveOptions, live_judge
 from casewise.models.load import ModelOptions
+from casewise.storage.benchmark_folder import write_benchmark
 
 pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
 pytestmark = [
@@ -50,11 +54,26 @@ def test_agreement_where_there_is_a_verdict_stands_beside_the_share_without_one(
             (1.0, "safe", 1.0),
             (0.0, "safe", 0.0),
             (0.0, "unscored", 1.0),
-            (0.0, "safe", None),
+            (1.0, "unsafe", 0.0),
         )
     ]
-    assert agreement_scored()(found) == 0.5
+    assert agreement_scored()(found) == pytest.approx(2 / 3)
     assert unscored_rate()(found) == 0.25
+
+
+def test_an_item_without_a_label_is_left_out_and_counted(tmp_path):
+    from casewise.share.inspect_task import judge
+
+    first, *_ = DEMO.items
+    rated = [rating for rating in DEMO.ratings if rating.item_id != first.id]
+    write_benchmark(replace(DEMO, ratings=rated), tmp_path / "rated")
+    task = judge(str(tmp_path / "rated"))
+    assert task.metadata is not None
+    assert task.metadata["items_without_label"] == 1
+    assert {sample.id for sample in task.dataset} == {item.id for item in DEMO.items} - {first.id}
+    write_benchmark(replace(DEMO, ratings=[], annotators=()), tmp_path / "bare")
+    with pytest.raises(ConfigurationError, match=r"no item of .* has a label under the policy 'votes'"):
+        judge(str(tmp_path / "bare"))
 
 
 def test_inspect_agrees_with_our_own_report_and_its_log_comes_in_as_a_recorded_judge():

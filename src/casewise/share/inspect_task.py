@@ -43,6 +43,10 @@ def judge(
     `prompts`: `casewise`, `published` (once fetched), or a TOML file.
     `labels`: the label policy: `votes`, `published`, `intended`.
     `limit`: the first so many items only.
+
+    Items without a label under the policy are left out, since nothing can agree with them; the metadata count them.
+
+    Raises ConfigurationError: no item has a label.
     """
     checked_elicitation = elicitation_named(elicitation)
     source = load(benchmark)
@@ -50,10 +54,14 @@ def judge(
     check_arms((shown,), source.parameters)
     weight = weights(source, LabelPolicy.parse(labels))
     wording = find_prompts(prompts)
+    items = select(source, Selection(limit=limit))
     samples = [
-        sample(source, item, checked_elicitation, shown, prompts=wording, weight=weight[item.id])
-        for item in select(source, Selection(limit=limit))
+        sample(source, item, checked_elicitation, shown, prompts=wording, weight=known)
+        for item in items
+        if (known := weight[item.id]) is not None
     ]
+    if not samples:
+        raise ConfigurationError(f"no item of {source.name} has a label under the policy {labels!r}; name another")
     options = options_for(checked_elicitation, AskOptions())
     return Task(
         dataset=MemoryDataset(samples, name=source.name),
@@ -67,6 +75,7 @@ def judge(
         ),
         metadata={
             "label_policy": labels,
+            "items_without_label": len(items) - len(samples),
             "arm": shown.name,
             "prompts": wording.wording_id(checked_elicitation),
             "benchmark_digest": source.digest,
@@ -89,7 +98,7 @@ def weights(benchmark: Benchmark, policy: LabelPolicy) -> dict[str, float | None
 
 
 def sample(
-    benchmark: Benchmark, item: Item, elicitation: Elicitation, arm: Arm, *, prompts: PromptSet, weight: float | None
+    benchmark: Benchmark, item: Item, elicitation: Elicitation, arm: Arm, *, prompts: PromptSet, weight: float
 ) -> Sample:
     query = benchmark.query[item.query_id]
     shown = show_item(arm, benchmark, item)
@@ -99,7 +108,7 @@ def sample(
     return Sample(
         id=item.id,
         input=inspect_messages(messages),
-        target="" if weight is None else {1.0: "safe", 0.0: "unsafe"}.get(weight, "tie"),
+        target={1.0: "safe", 0.0: "unsafe"}.get(weight, "tie"),
         metadata={
             "query_id": item.query_id,
             "category": query.category,
@@ -148,14 +157,10 @@ def unscored_rate() -> Metric:
 
 @metric
 def agreement_scored() -> Metric:
-    """Return the agreement with people's label over the items with one and a verdict alone; beside it `unscored_rate` has to be read."""
+    """Return the agreement with people's label over the items with a verdict alone; beside it `unscored_rate` has to be read."""
 
     def compute(scores: list[SampleScore]) -> float:
-        kept_scores = [
-            score.score.as_float()
-            for score in scores
-            if score.score.answer != "unscored" and details(score).get("weight_of_safe") is not None
-        ]
+        kept_scores = [score.score.as_float() for score in scores if score.score.answer != "unscored"]
         return sum(kept_scores) / len(kept_scores) if kept_scores else float("nan")
 
     return compute
@@ -177,7 +182,7 @@ def verdict(elicitation: str = "binary") -> Scorer:
 
     async def score(state: TaskState, _target: Target) -> Score:
         read = read_outcome(checked_elicitation, to_reply(state.output))
-        weight = state.metadata.get("weight_of_safe")
+        weight: float = state.metadata["weight_of_safe"]
         metadata = {"weight_of_safe": weight, **(read.detail or {})}
         if isinstance(read.outcome, Unscored):
             reason = str(read.outcome.reason)
@@ -186,7 +191,7 @@ def verdict(elicitation: str = "binary") -> Scorer:
             )
         threshold = scale_of(checked_elicitation).threshold
         safe = threshold is not None and read.outcome.value > threshold
-        agreement = 0.0 if weight is None else weight if safe else 1 - weight
+        agreement = weight if safe else 1 - weight
         return Score(
             value=float(agreement),
             answer="safe" if safe else "unsafe",
