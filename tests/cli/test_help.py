@@ -31,6 +31,7 @@ def test_no_command_shows_more_options_than_a_screen_holds(commands):
     assert {name: number for name, number in many.items() if number > MOST_SHOWN} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", USUAL)
 def test_what_is_left_out_is_shown_by_help_all(command):
     short, whole = (invoke(*command.split(), flag).out for flag in ("--help", "--help-all"))

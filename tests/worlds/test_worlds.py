@@ -338,6 +338,7 @@ likert = replace(ELICITATIONS["score"], scale=Scale("agreement", low=1.0, high=5
 """
 
 
+@pytest.mark.slow
 def test_an_elicitation_of_a_package_is_reported_and_compared_as_any_other(tmp_path, install):
     install("likert", "[casewise.elicitations]\nlikert = likert_scale:likert\n", likert_scale=LIKERT)
     world = World(
