@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from casewise.evaluate.judged_runs import series_name
 from casewise.records import FULL, Arm
+from casewise.reports.document import IntervalHead, MarkedText
 from casewise.text import (
     Form,
     Noun,
     ReferenceLost,
+    RefusalNote,
     Text,
     capitalised,
     count_of,
@@ -143,6 +145,31 @@ def test_no_two_series_share_a_name(forms):
 
     assert len(set(names.values())) == len(forms)
     assert all(name in series.forms for series, name in names.items())
+
+
+KEEPING = (
+    text("{judge} is in.", judge=reference("a", "recorded:a")),
+    RefusalNote("tiny takes no temperature", "temperature"),
+    IntervalHead("Cost"),
+    MarkedText("a nurse of the ward, at night", "a nurse on duty at night"),
+)
+"""A text of each kind that keeps more than its characters."""
+
+
+@pytest.mark.parametrize("original", KEEPING, ids=lambda each: type(each).__name__)
+def test_a_copy_of_a_text_keeps_what_the_text_keeps(original):
+    kept = type(original).__slots__
+    for made in (copy.copy(original), copy.deepcopy(original), pickle.loads(pickle.dumps(original))):
+        assert (type(made), made) == (type(original), original)
+        assert [getattr(made, name) for name in kept] == [getattr(original, name) for name in kept]
+
+
+def test_each_kind_of_text_that_keeps_more_than_its_characters_is_copied_above():
+    kinds = {
+        kind for kind in str.__subclasses__() if kind.__module__.startswith("casewise.") and vars(kind).get("__slots__")
+    }
+
+    assert kinds == set(map(type, KEEPING))
 
 
 def test_plurals_are_regular_but_for_a_few():

@@ -238,10 +238,14 @@ class RefusalNote(str):
     option: str
     """The option: `temperature` or `json_schema`."""
 
-    def __new__(cls, note: str, *, option: str) -> Self:
-        self = super().__new__(cls, note)
-        self.option = option
-        return self
+    def __new__(cls, note: str, option: str) -> Self:
+        """Make the note that this option was refused."""
+        made = super().__new__(cls, note)
+        made.option = option
+        return made
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.option)
 
 
 def synthetic_notes(made_up: str | None, *, of: str = "") -> tuple[SyntheticNote, ...]:

@@ -77,6 +77,10 @@ class Estimate:
     ci_high: float
 
 
+NO_PAGE: Any = None
+"""Nothing is shown here."""
+
+
 def board(*, restricted=False) -> Any:
     def row(name, kind, source, **numbers):
         facts = {"name": name, "kind": kind, "source": source, "best_rank": 1, "worst_rank": 2, "n_unscored": 0}
@@ -89,8 +93,8 @@ def board(*, restricted=False) -> Any:
         row("published", "output", "outputs/output_score.json"),
     ]
     as_json = {"rows": [{"run": each.source} for each in rows]}
-    numbers = SimpleNamespace(rows=rows, benchmark=SimpleNamespace(restricted=restricted), as_json=lambda: as_json)
-    return BoardReport(numbers, lambda _: None, INTENDED)  # type: ignore[arg-type, return-value]
+    numbers: Any = SimpleNamespace(rows=rows, benchmark=SimpleNamespace(restricted=restricted), as_json=lambda: as_json)
+    return BoardReport(numbers, NO_PAGE, INTENDED)
 
 
 def test_a_board_is_a_frame_with_the_ends_of_its_intervals():
@@ -164,7 +168,7 @@ def test_an_audit_is_a_frame_of_its_findings_with_conclusions_of_those_and_of_wh
     monkeypatch.setattr("casewise.api.evaluating.finding_made", lambda made: ("made", made.code))
     monkeypatch.setattr("casewise.api.evaluating.unchecked_finding", lambda part: ("unchecked", part))
     monkeypatch.setattr("casewise.api.evaluating.conclusions_json", list)
-    audit = AuditReport(numbers, lambda _: None)  # type: ignore[arg-type, return-value]
+    audit = AuditReport(numbers, NO_PAGE)
 
     assert audit.as_json() == {"n": 1, "conclusions": [("made", "ties"), ("unchecked", "wording")]}
     assert audit.findings.rows() == [("ties", "labels", 0.5, "Labels tie", "Ask more people.")]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from casewise import api
 from casewise.cli import evaluate as commands
 from casewise.cli.printing import gathering_results
 from casewise.errors import ConfigurationError, ExitCode
@@ -257,7 +258,7 @@ def test_the_demo_writes_its_page_and_leads_on_to_what_is_installed(world, monke
     monkeypatch.setattr("casewise.cli.evaluate.relative_to_here", lambda _path: "bin/casewise")
     Path("casewise.py").touch()
     monkeypatch.setattr("casewise.cli.evaluate.sys.argv", ["casewise.py"])
-    run = SimpleNamespace(report=lambda: commands.api.report(RUN))  # type: ignore[attr-defined]
+    run = SimpleNamespace(report=lambda: api.report(RUN))
     monkeypatch.setattr("casewise.cli.evaluate.api.judge", lambda *_asked, out: run)
     commands.demo(out=Path("my demo"), form="text")
 
@@ -276,7 +277,7 @@ def test_the_demo_is_called_by_name_where_no_file_started_it(world, monkeypatch,
     monkeypatch.setattr("casewise.cli.evaluate.shutil.which", lambda _name: None)
     monkeypatch.setattr("casewise.cli.evaluate.sys.argv", ["not-a-file"])
     monkeypatch.setattr("casewise.cli.evaluate.find_spec", lambda _name: object())
-    run = SimpleNamespace(report=lambda: commands.api.report(RUN))  # type: ignore[attr-defined]
+    run = SimpleNamespace(report=lambda: api.report(RUN))
     monkeypatch.setattr("casewise.cli.evaluate.api.judge", lambda *_asked, out: run)
     commands.demo(out=Path("demo"))
     assert capsys.readouterr().err.splitlines()[3].startswith("  casewise serve demo  ")

@@ -1,7 +1,10 @@
 """Judging as a task of Inspect."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.support.demo import DEMO
@@ -59,6 +62,13 @@ def test_agreement_where_there_is_a_verdict_stands_beside_the_share_without_one(
     ]
     assert agreement_scored()(found) == pytest.approx(2 / 3)
     assert unscored_rate()(found) == 0.25
+
+
+def test_a_sample_without_a_label_has_no_score():
+    from casewise.share.inspect_task import verdict
+
+    state: Any = SimpleNamespace(metadata={})
+    assert asyncio.run(verdict()(state, state)) is None
 
 
 def test_an_item_without_a_label_is_left_out_and_counted(tmp_path):

@@ -89,6 +89,14 @@ def visitor(app: FastAPI) -> Visitor:
     return Visitor(TestClient(app, follow_redirects=False))
 
 
+def entered(app: FastAPI, name: str) -> Visitor:
+    """A person of the review room, signed in, who has read the warning of its draft."""
+    guest = visitor(app)
+    guest.send("/sign-in", email=f"{name}@example.org", password=PASSWORD)
+    guest.send("/review/drafts/letters/warning")
+    return guest
+
+
 def signed_in(app: FastAPI, name: str, *roles: Role) -> Visitor:
     """A visitor signed in as a new person with these roles."""
     person = add_person(app.state.database, name, *roles)

@@ -1,11 +1,12 @@
 import re
 from html import unescape
+from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 from tests.contexts.drafts import queries, room
 from tests.contexts.wordings import FIELDS, wording
-from tests.support.app import NOW, PASSWORD, add_person, form_token, signed_in, visitor
+from tests.support.app import NOW, PASSWORD, add_person, entered, form_token, signed_in, visitor
 
 from casewise.contexts import store as review_store
 from casewise.contexts.checks import Wording
@@ -25,14 +26,6 @@ def here(app):
     return room(app.state.database)
 
 
-def enter(app, name):
-    """Sign in as somebody of the room who has read the warning."""
-    guest = visitor(app)
-    guest.send("/sign-in", email=f"{name}@example.org", password=PASSWORD)
-    guest.send("/review/drafts/letters/warning")
-    return guest
-
-
 def decide(guest, place, act, **fields):
     page = f"/review/contexts/{place.id}"
     return guest.send(page, act=act, seen=str(place.state.version), **fields)
@@ -48,9 +41,10 @@ def test_the_warning_comes_before_anything_else(app, here):
 
 @pytest.mark.slow
 def test_a_category_is_passed_on_without_a_reason(app, here):
-    ada = enter(app, "ada")
+    ada = entered(app, "ada")
 
-    ada.send("/review/drafts/letters/warning", **{"pass": [here.place().query.category]})
+    passed_on: Any = {"pass": [here.place().query.category]}
+    ada.send("/review/drafts/letters/warning", **passed_on)
 
     page = ada.get("/review/drafts/letters").text
     assert "letter number 0" not in page
@@ -58,7 +52,7 @@ def test_a_category_is_passed_on_without_a_reason(app, here):
 
 
 def test_a_review_is_taken_back_by_its_button_and_begun_anew(app, here):
-    ada = enter(app, "ada")
+    ada = entered(app, "ada")
     decide(ada, here.place(), "submit", **FIELDS | {"recipient.type": "Cashier of a savings bank"})
     page = f"/review/contexts/{here.place().id}"
 
@@ -70,7 +64,7 @@ def test_a_review_is_taken_back_by_its_button_and_begun_anew(app, here):
 
 
 def test_the_full_way_of_one_context(app, here):
-    ada, ben, cleo = (enter(app, name) for name in ("ada", "ben", "cleo"))
+    ada, ben, cleo = (entered(app, name) for name in ("ada", "ben", "cleo"))
 
     decide(ada, here.place(), "submit unchanged")
     decide(ben, here.place(), "submit", **(FIELDS | {"recipient.type": "Cashier"}))
@@ -96,7 +90,7 @@ def test_the_full_way_of_one_context(app, here):
 
 @pytest.mark.slow
 def test_why_a_context_came_back_is_said_at_the_top_until_it_is_approved(app, here):
-    ada, ben, cleo = (enter(app, name) for name in ("ada", "ben", "cleo"))
+    ada, ben, cleo = (entered(app, name) for name in ("ada", "ben", "cleo"))
     page = f"/review/contexts/{here.place().id}"
     for guest, act in [(ada, "submit unchanged"), (ben, "submit unchanged"), (cleo, "take")]:
         decide(guest, here.place(), act)
@@ -146,7 +140,7 @@ def test_an_administrator_sees_what_reviewers_are_warned_of_and_is_asked_nothing
 
 @pytest.mark.slow
 def test_nobody_sees_a_reviewers_words_before_submitting(app, here):
-    ada, ben, root = enter(app, "ada"), enter(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
+    ada, ben, root = entered(app, "ada"), entered(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
     decide(ada, here.place(), "submit", **(FIELDS | {"recipient.type": "A cashier of the Dresdner"}))
 
     for guest, path in ((ben, ""), (ben, "/history"), (root, ""), (root, "/history")):
@@ -158,7 +152,7 @@ def test_nobody_sees_a_reviewers_words_before_submitting(app, here):
 
 @pytest.mark.slow
 def test_after_a_decision_the_next_context_comes(app, here):
-    ada, place = enter(app, "ada"), here.place()
+    ada, place = entered(app, "ada"), here.place()
     onward = decide(ada, place, "submit unchanged").headers["location"]
     page = ada.client.get(onward, follow_redirects=True)
 
@@ -167,7 +161,7 @@ def test_after_a_decision_the_next_context_comes(app, here):
 
 
 def test_who_acts_on_an_older_version_is_told_and_keeps_their_words(app, here):
-    ada, ben = enter(app, "ada"), enter(app, "ben")
+    ada, ben = entered(app, "ada"), entered(app, "ben")
     decide(ada, here.place(), "submit unchanged")
     decide(ben, here.place(), "submit", **(FIELDS | {"recipient.type": "Cashier"}))
     seen = here.place()
@@ -184,7 +178,7 @@ def test_who_acts_on_an_older_version_is_told_and_keeps_their_words(app, here):
 @pytest.mark.slow
 @pytest.mark.parametrize("act", ["approve", "restart", "generate", "nonsense", ""])
 def test_a_reviewer_cannot_do_what_is_not_a_reviewers(app, here, act):
-    answer = decide(enter(app, "ada"), here.place(), act, reason="because")
+    answer = decide(entered(app, "ada"), here.place(), act, reason="because")
 
     assert answer.status_code in {400, 403}
     assert here.place().state.phase == Phase.GENERATED
@@ -192,7 +186,7 @@ def test_a_reviewer_cannot_do_what_is_not_a_reviewers(app, here, act):
 
 @pytest.mark.slow
 def test_an_administrator_can_have_a_context_reviewed_anew(app, here):
-    decide(enter(app, "ada"), here.place(), "submit unchanged")
+    decide(entered(app, "ada"), here.place(), "submit unchanged")
     root = signed_in(app, "Root", Role.ADMINISTRATOR)
 
     decide(root, here.place(), "restart", reason="Ada left.")
@@ -203,7 +197,7 @@ def test_an_administrator_can_have_a_context_reviewed_anew(app, here):
 
 @pytest.mark.slow
 def test_a_new_round_shows_what_the_other_said_in_the_last_only_to_who_has_judged(app, here):
-    ada, ben, root = enter(app, "ada"), enter(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
+    ada, ben, root = entered(app, "ada"), entered(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
     decide(ada, here.place(), "submit", **(FIELDS | {"recipient.type": "A cashier of the Dresdner"}))
     decide(ben, here.place(), "submit unchanged")
     decide(ada, here.place(), "comment", reason="Banks have tellers.")
@@ -226,7 +220,7 @@ def test_a_new_round_shows_what_the_other_said_in_the_last_only_to_who_has_judge
 
 @pytest.mark.slow
 def test_who_wrote_a_context_anew_is_told_who_reviews_it(app, here):
-    ada, ben = enter(app, "ada"), enter(app, "ben")
+    ada, ben = entered(app, "ada"), entered(app, "ben")
     decide(ada, here.place(), "give up", reason="It answers another query.")
     decide(ben, here.place(), "rewrite", **FIELDS)
     page = f"/review/contexts/{here.place().id}"
@@ -244,7 +238,7 @@ def test_who_wrote_a_context_anew_is_told_who_reviews_it(app, here):
 
 @pytest.mark.slow
 def test_texts_are_escaped_everywhere(app, here):
-    ada, ben = enter(app, "ada"), enter(app, "ben")
+    ada, ben = entered(app, "ada"), entered(app, "ben")
     nasty = '<script>alert(1)</script><img src=x onerror="alert(2)">'
     decide(ada, here.place(), "submit", **(FIELDS | {"recipient.type": nasty}))
     decide(ben, here.place(), "submit unchanged")
@@ -267,19 +261,19 @@ def autosave(guest, place, text, *, saved=0):
 
 
 def test_what_is_typed_is_kept_and_comes_back(app, here):
-    ada = enter(app, "ada")
+    ada = entered(app, "ada")
 
     assert autosave(ada, here.place(), "A half-typed thou").json() == {"saved": 1}
 
     assert "A half-typed thou" in ada.get(f"/review/contexts/{here.place().id}").text
-    assert "A half-typed thou" not in enter(app, "ben").get(f"/review/contexts/{here.place().id}").text
+    assert "A half-typed thou" not in entered(app, "ben").get(f"/review/contexts/{here.place().id}").text
     decide(ada, here.place(), "discard")
     assert "A half-typed thou" not in ada.get(f"/review/contexts/{here.place().id}").text
 
 
 @pytest.mark.slow
 def test_a_second_tab_is_warned_instead_of_overwriting(app, here):
-    ada = enter(app, "ada")
+    ada = entered(app, "ada")
     autosave(ada, here.place(), "first tab")
 
     answer = autosave(ada, here.place(), "second tab")
@@ -290,7 +284,7 @@ def test_a_second_tab_is_warned_instead_of_overwriting(app, here):
 
 
 def test_nothing_is_autosaved_without_the_form_token_or_for_who_has_submitted(app, here):
-    ada, place = enter(app, "ada"), here.place()
+    ada, place = entered(app, "ada"), here.place()
     words = {"fields": {}, "saved": 0, "version": 1}
     assert ada.client.post(f"/review/contexts/{place.id}/autosave", json=words).status_code == 403
     decide(ada, place, "submit unchanged")
@@ -298,7 +292,7 @@ def test_nothing_is_autosaved_without_the_form_token_or_for_who_has_submitted(ap
 
 
 def test_filters_that_make_no_sense_filter_nothing(app, here):
-    page = enter(app, "ada").get("/review/drafts/letters?phase=nonsense&intent=perhaps&after=-1&category=")
+    page = entered(app, "ada").get("/review/drafts/letters?phase=nonsense&intent=perhaps&after=-1&category=")
 
     assert page.status_code == 200
     assert page.text.count('<li class="card">') == 4
@@ -308,7 +302,7 @@ def test_the_progress_page_counts(app, here):
     here.do(here.place(0), here.ada, Act.SUBMIT, wording())
     here.do(here.place(0), here.ben, Act.SUBMIT, wording())
 
-    page = enter(app, "ada").get("/review/drafts/letters/progress").text
+    page = entered(app, "ada").get("/review/drafts/letters/progress").text
 
     assert "1 of 1: 100 % [" in page
 
@@ -332,7 +326,7 @@ def failed_place(here):
 
 
 def test_a_context_that_could_not_be_generated_waits_for_reviewers_who_write_it(app, here):
-    place, ada = failed_place(here), enter(app, "ada")
+    place, ada = failed_place(here), entered(app, "ada")
 
     assert "letter number 2" in ada.get("/review/drafts/letters?mine=yes").text
     page = ada.get(f"/review/contexts/{place.id}").text
@@ -347,7 +341,7 @@ def test_a_context_that_could_not_be_generated_waits_for_reviewers_who_write_it(
 
 @pytest.mark.slow
 def test_a_query_is_withdrawn_by_administrators_with_a_reason_and_restored(app, here, administrator):
-    ada, place = enter(app, "ada"), here.place()
+    ada, place = entered(app, "ada"), here.place()
 
     assert decide(ada, place, "withdraw", reason="Because").status_code == 403
     assert "Say why" in decide(administrator, place, "withdraw", reason=" ").text
@@ -366,7 +360,7 @@ def test_a_query_is_withdrawn_by_administrators_with_a_reason_and_restored(app, 
 
 def test_a_stale_page_does_not_withdraw_a_query(app, here, administrator):
     stale = here.place()
-    for guest in (enter(app, "ada"), enter(app, "ben")):
+    for guest in (entered(app, "ada"), entered(app, "ben")):
         decide(guest, here.place(), "submit", **FIELDS)
 
     assert decide(administrator, stale, "withdraw", reason="Because").status_code == 409
@@ -375,7 +369,7 @@ def test_a_stale_page_does_not_withdraw_a_query(app, here, administrator):
 
 @pytest.mark.slow
 def test_the_reason_of_a_revision_is_read_once_both_have_submitted(app, here):
-    ada, ben = enter(app, "ada"), enter(app, "ben")
+    ada, ben = entered(app, "ada"), entered(app, "ben")
     page = f"/review/contexts/{here.place().id}"
     decide(ada, here.place(), "submit", reason="A cashier sees letters", **FIELDS | {"recipient.type": "Cashier"})
 
@@ -387,7 +381,7 @@ def test_the_reason_of_a_revision_is_read_once_both_have_submitted(app, here):
 
 
 def test_the_page_says_in_which_parameters_the_pair_differs(app, here):
-    ada, ben = enter(app, "ada"), enter(app, "ben")
+    ada, ben = entered(app, "ada"), entered(app, "ben")
     page = f"/review/contexts/{here.place().id}"
     assert "The pair is <strong>identical</strong>" in ada.get(page).text
     for guest in (ada, ben):
@@ -402,7 +396,7 @@ def test_the_page_says_in_which_parameters_the_pair_differs(app, here):
 def test_a_finding_about_two_contexts_goes_from_both_when_one_is_changed(app, here):
     changes = {name: f"{number} is said here {number}" for number, name in enumerate(FIELDS)}
     assert [one.check for one in here.place(1).findings] == ["identical pair"]
-    for guest in (enter(app, "ada"), enter(app, "ben")):
+    for guest in (entered(app, "ada"), entered(app, "ben")):
         decide(guest, here.place(), "submit", **changes)
 
     assert [here.place().findings, here.place(1).findings] == [[], []]

@@ -1,11 +1,12 @@
 """Requests to the review room: what each button leads to, and what is refused."""
 
 import re
+from typing import Any
 
 import pytest
 from tests.contexts.drafts import room
 from tests.contexts.wordings import FIELDS, wording
-from tests.support.app import PASSWORD, form_token, signed_in, visitor
+from tests.support.app import entered, form_token, signed_in
 
 from casewise.contexts.queue import declined_categories
 from casewise.contexts.review import Act, Phase
@@ -16,14 +17,6 @@ from casewise.database.staff import Role
 @pytest.fixture
 def here(app):
     return room(app.state.database)
-
-
-def enter(app, name):
-    """Sign in as somebody of the room who has read the warning."""
-    guest = visitor(app)
-    guest.send("/sign-in", email=f"{name}@example.org", password=PASSWORD)
-    guest.send("/review/drafts/letters/warning")
-    return guest
 
 
 def page_of(place):
@@ -39,7 +32,7 @@ def press(guest, place, act, **fields):
 
 
 def test_a_button_leads_to_the_next_context_or_back_to_the_same_one(app, here):
-    ada, ben, root = enter(app, "ada"), enter(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
+    ada, ben, root = entered(app, "ada"), entered(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
     first, page = here.place(), page_of(here.place())
     onward = f"/review/drafts/letters/next?after={first.position}&did={{}}&last={first.id}"
 
@@ -58,7 +51,7 @@ def test_a_button_leads_to_the_next_context_or_back_to_the_same_one(app, here):
 
 
 def test_a_step_that_does_not_exist_or_belongs_to_another_role_or_states_no_version_is_refused(app, here):
-    ada, place = enter(app, "ada"), here.place()
+    ada, place = entered(app, "ada"), here.place()
 
     for act in ("nonsense", ""):
         status, text = press(ada, place, act)
@@ -76,14 +69,14 @@ def test_a_step_that_does_not_exist_or_belongs_to_another_role_or_states_no_vers
 
 def test_a_context_with_a_gap_is_shown_again_with_what_was_typed(app, here):
     typed = FIELDS | {"recipient.type": " ", "sender.platform_type": "A forum of stamps"}
-    status, page = press(enter(app, "ada"), here.place(), "submit", **typed, reason="Stamps are letters.")
+    status, page = press(entered(app, "ada"), here.place(), "submit", **typed, reason="Stamps are letters.")
 
     assert (status, "A forum of stamps" in page, "Stamps are letters." in page) == (400, True, True)
     assert here.place().state.phase == Phase.GENERATED
 
 
 def test_the_next_context_is_the_one_behind_the_last_that_waits_and_the_queue_after_all(app, here):
-    ada = enter(app, "ada")
+    ada = entered(app, "ada")
     places = here.places()
 
     def following(query=""):
@@ -99,7 +92,7 @@ def test_the_next_context_is_the_one_behind_the_last_that_waits_and_the_queue_af
 
 
 def test_only_an_id_is_linked_as_the_context_before(app, here):
-    ada, place = enter(app, "ada"), here.place()
+    ada, place = entered(app, "ada"), here.place()
 
     assert '<a href="/review/contexts/7a">' in ada.get(f"{page_of(place)}?did=submit&last=7a").text
     for last in ("", "../x", "%22"):
@@ -108,21 +101,22 @@ def test_only_an_id_is_linked_as_the_context_before(app, here):
 
 
 def test_categories_are_passed_on_and_taken_up_again_for_the_drafts_own_taxonomy(app, here):
-    ada, category = enter(app, "ada"), here.place().query.category
+    ada, category = entered(app, "ada"), here.place().query.category
     warning = "/review/drafts/letters/warning"
 
     def passed():
         with app.state.database.read() as connection:
             return declined_categories(connection, here.ada.id)
 
-    ada.send(warning, **{"pass": [category, "no category of this draft"]})
+    passed_on: Any = {"pass": [category, "no category of this draft"]}
+    ada.send(warning, **passed_on)
     assert passed() == {category}
     ada.send(warning)
     assert passed() == set()
 
 
 def test_typed_words_are_kept_by_their_number_and_not_where_they_can_no_longer_be_sent(app, here):
-    ada, place = enter(app, "ada"), here.place()
+    ada, place = entered(app, "ada"), here.place()
     token = form_token(ada.get(page_of(place)).text)
 
     def keep(text, saved):

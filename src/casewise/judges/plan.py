@@ -307,6 +307,11 @@ FIRST, FEWEST_READ, SHOWN = 50, 5, 3
 LONGEST_SHOWN = 150
 
 
+def is_own_reply(judgement: Judgement) -> bool:
+    """Return whether a judgement is of a reply to a call of its own, and will not be asked for again."""
+    return judgement.raw_reply is not None and judgement.shared_with is None and not judgement.may_pass
+
+
 def pause_where_unread(watch: RunObserver, log: Path) -> Callable[[Ask, Judgement], None]:
     """Return a callback that counts each judgement, and pauses a run if few of its first replies give a verdict.
 
@@ -318,16 +323,16 @@ def pause_where_unread(watch: RunObserver, log: Path) -> Callable[[Ask, Judgemen
 
     @cache
     def counts() -> Counter[bool]:
-        earlier = (judgement for judgement in read_jsonl(log, Judgement) if not judgement.may_pass)
+        earlier = filter(is_own_reply, read_jsonl(log, Judgement))
         return Counter(judgement.failure is None for judgement in islice(earlier, FIRST))
 
     def count(_ask: Ask, judgement: Judgement) -> None:
         n = counts()
-        if n.total() >= FIRST or judgement.raw_reply is None or judgement.shared_with is not None:
+        if n.total() >= FIRST or not is_own_reply(judgement):
             return
         n[judgement.failure is None] += 1
         if judgement.failure is not None:
-            unread.append(judgement.raw_reply)
+            unread.append(str(judgement.raw_reply))
         if n.total() == FIRST and n[True] < FEWEST_READ:
             for reply in unread[:SHOWN]:
                 watch.say(f"a reply without a verdict: {json.dumps(reply[:LONGEST_SHOWN], ensure_ascii=False)}")

@@ -123,6 +123,10 @@ class MarkedText(str):
         made.pieces = pieces
         return made
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str, ...]]:
+        sides = ("".join(piece.text for piece in self.pieces if piece.kind != kind) for kind in ("new", "gone"))
+        return type(self), tuple(sides)
+
 
 @dataclass(frozen=True, repr=False)
 class Exhibit(ShortRepr):
@@ -515,6 +519,9 @@ class IntervalHead(str):
         head = super().__new__(cls, f"{name}, 95 % interval")
         head.name = name
         return head
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        return type(self), (self.name,)
 
 
 Column = str | tuple[Any, ...] | Callable[[Any], Any]

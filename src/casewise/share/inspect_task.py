@@ -176,13 +176,17 @@ def details(score: SampleScore) -> dict[str, Any]:
 def verdict(elicitation: str = "binary") -> Scorer:
     """Return the agreement with people's label: 1, 0, or a half where people are tied; a reply without a verdict is 0.
 
+    A sample without a label, of another task or an older log, has no score: nothing can agree with it.
+
     The standard error is clustered by query, since the contexts of one query are no independent draws.
     """
     checked_elicitation = elicitation_named(elicitation)
 
-    async def score(state: TaskState, _target: Target) -> Score:
+    async def score(state: TaskState, _target: Target) -> Score | None:
+        weight = state.metadata.get("weight_of_safe")
+        if weight is None:
+            return None
         read = read_outcome(checked_elicitation, to_reply(state.output))
-        weight: float = state.metadata["weight_of_safe"]
         metadata = {"weight_of_safe": weight, **(read.detail or {})}
         if isinstance(read.outcome, Unscored):
             reason = str(read.outcome.reason)
